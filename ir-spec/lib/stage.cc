@@ -1,0 +1,102 @@
+#include "spectra/stage.h"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
+#include <iostream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace spectra {
+namespace {
+
+/// Reads everything from `fd`; false on a read error.
+bool read_all(int fd, std::string &text) {
+  char buffer[1 << 16];
+  for (;;) {
+    ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n == 0) return true;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.append(buffer, static_cast<size_t>(n));
+  }
+}
+
+bool write_all(int fd, const std::string &bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+bool complain(const char *program, const std::string &path, const char *verb) {
+  std::cerr << program << ": error: cannot " << verb << " " << path << ": " << std::strerror(errno) << '\n';
+  return false;
+}
+
+} // namespace
+
+bool write_whole(const std::string &path, const std::string &bytes, const char *program) {
+  if (path == "-") return write_all(STDOUT_FILENO, bytes) || complain(program, "standard output", "write");
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) { // a device or a pipe can't be renamed onto
+    int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return complain(program, path, "write");
+    bool ok = write_all(fd, bytes) || complain(program, path, "write");
+    return close(fd) == 0 && ok;
+  }
+  std::string beside = path + ".tmp" + std::to_string(getpid());
+  int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return complain(program, path, "write");
+  bool ok = write_all(fd, bytes);
+  if (close(fd) != 0) ok = false;
+  if (ok && rename(beside.c_str(), path.c_str()) == 0) return true;
+  complain(program, path, "write");
+  unlink(beside.c_str());
+  return false;
+}
+
+int run_stage(int argc, char **argv, const StageInfo &info, const std::function<void(CLI::App &)> &add_options,
+              const std::function<int(const StageInput &, std::string &output)> &body) {
+  std::signal(SIGPIPE, SIG_IGN); // a reader that left is reported by write()
+  CLI::App app{info.summary, info.name};
+  std::string input_path = "-";
+  std::string output_path = "-";
+  app.add_option("input", input_path, "the text to read; - is standard input")->type_name(info.input_name);
+  app.add_option("-o,--output", output_path, "where to write; - is standard output")->type_name("FILE");
+  app.set_version_flag("--version", std::string(info.name) + " " + kVersion);
+  if (add_options) add_options(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    int code = app.exit(error);
+    return code == 0 ? kExitOk : kExitUsage;
+  }
+  try {
+    StageInput input;
+    input.name = input_path == "-" ? "<stdin>" : input_path;
+    int fd = input_path == "-" ? STDIN_FILENO : open(input_path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || !read_all(fd, input.text)) {
+      complain(info.name, input.name, "read");
+      return kExitInput;
+    }
+    if (fd != STDIN_FILENO) close(fd);
+    std::string output;
+    int code = body(input, output);
+    if (code != kExitOk) return code;
+    return write_whole(output_path, output, info.name) ? kExitOk : kExitInput;
+  } catch (const std::exception &fault) {
+    std::cerr << info.name << ": fault: " << fault.what() << '\n';
+    return kExitFault;
+  }
+}
+
+} // namespace spectra
