@@ -52,6 +52,11 @@ Lexer::Lexer(std::string_view source, std::vector<std::string> &lines, spectra::
   next();
 }
 
+void Lexer::error(spectra::Place at, std::string_view message, std::string_view hint) {
+  error_line_ = at.line;
+  diag_.error(at, message, hint);
+}
+
 void Lexer::advance(size_t bytes) {
   for (size_t i = 0; i < bytes; ++i)
     if ((static_cast<unsigned char>(source_[cursor_ + i]) & 0xC0) != 0x80) ++column_;
@@ -68,7 +73,7 @@ uint32_t Lexer::peek_code(size_t &length) {
   size_t after = cursor_;
   uint32_t code = spectra::decode_utf8(source_, after);
   if (code == spectra::kBadUtf8) {
-    diag_.error({0, line_, column_}, "the source is not UTF-8 here", "save the file as UTF-8");
+    error({0, line_, column_}, "the source is not UTF-8 here", "save the file as UTF-8");
     throw Fatal();
   }
   length = after - cursor_;
@@ -103,8 +108,7 @@ void Lexer::skip_comment() {
   const spectra::Place opened{0, line_, column_};
   for (int depth = 0;;) {
     if (cursor_ >= source_.size()) {
-      diag_.error(opened, "this comment is never closed",
-                  "comments nest: every `{` inside it needs its own `}`");
+      error(opened, "this comment is never closed", "comments nest: every `{` inside it needs its own `}`");
       throw Fatal();
     }
     char c = at();
@@ -124,6 +128,8 @@ void Lexer::skip_comment() {
 }
 
 void Lexer::next() {
+  swallowed_ = swallow_next_;
+  swallow_next_ = false;
   for (;;) {
     glued = true;
     skip_blanks();
@@ -164,7 +170,7 @@ void Lexer::next() {
       hint = "no comment is open here";
     else if (code == 0xFEFF)
       hint = "a byte order mark stands only at a file's start";
-    diag_.error(place, "unexpected character `" + shown + "`", hint);
+    error(place, "unexpected character `" + shown + "`", hint);
     if (code == 0) throw Fatal(); // a binary file would only repeat itself
     char first = c;
     do advance(length);
@@ -201,8 +207,8 @@ void Lexer::lex_number() {
     bool hex = at(1) == 'x' || at(1) == 'X';
     advance(2);
     if (!digits(hex ? hex_digit : [](char c) { return c == '0' || c == '1'; }))
-      diag_.error(place, hex ? "a hexadecimal number needs digits after `0x`"
-                             : "a binary number needs digits after `0b`");
+      error(place,
+            hex ? "a hexadecimal number needs digits after `0x`" : "a binary number needs digits after `0b`");
   } else {
     digits(digit);
     if (at() == '.' && digit(at(1))) {
@@ -223,9 +229,8 @@ void Lexer::lex_number() {
   if (cursor_ < source_.size() && continues_name(peek_code(length))) {
     const spectra::Place here{0, line_, column_};
     while (cursor_ < source_.size() && continues_name(peek_code(length))) advance(length);
-    diag_.error(here,
-                "a number ends in letters: `" + std::string(source_.substr(start, cursor_ - start)) + "`",
-                "put a blank or an operator between a number and a name");
+    error(here, "a number ends in letters: `" + std::string(source_.substr(start, cursor_ - start)) + "`",
+          "put a blank or an operator between a number and a name");
   }
   text = source_.substr(start, cursor_ - start);
 }
@@ -251,16 +256,15 @@ uint32_t Lexer::lex_escape() { // at the backslash
     }
     bool good = count > 0 && at() == '}' && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
     if (at() == '}') advance(1);
-    if (!good)
-      diag_.error(here, "this is no code point", "write `\\u{1F600}`, up to 10FFFF and no surrogate");
+    if (!good) error(here, "this is no code point", "write `\\u{1F600}`, up to 10FFFF and no surrogate");
     return good ? code : '?';
   }
   size_t length = 1;
   advance(1);
   if (cursor_ < source_.size() && at() != '\n' && at() != '\r') {
     peek_code(length);
-    diag_.error(here, "unknown escape `\\" + std::string(source_.substr(cursor_, length)) + "`",
-                "the escapes are \\n \\t \\r \\a \\b \\f \\v \\0 \\\\ \\\" \\' \\? and \\u{1F600}");
+    error(here, "unknown escape `\\" + std::string(source_.substr(cursor_, length)) + "`",
+          "the escapes are \\n \\t \\r \\a \\b \\f \\v \\0 \\\\ \\\" \\' \\? and \\u{1F600}");
     advance(length);
   }
   return '?';
@@ -274,10 +278,11 @@ void Lexer::lex_quoted(char quote) {
   for (;;) {
     char c = at();
     if (cursor_ >= source_.size() || c == '\n' || c == '\r') {
-      diag_.error(
-          place,
-          quote == '"' ? "this string is not closed on its line" : "this character is not closed on its line",
-          quote == '"' ? "end it with `\"`; `\\n` starts a new line inside a string" : "write it as 'a'");
+      error(place,
+            quote == '"' ? "this string is not closed on its line"
+                         : "this character is not closed on its line",
+            quote == '"' ? "end it with `\"`; `\\n` starts a new line inside a string" : "write it as 'a'");
+      swallow_next_ = true;
       break;
     }
     if (c == quote) {
@@ -298,8 +303,8 @@ void Lexer::lex_quoted(char quote) {
   kind = quote == '"' ? Token::string : Token::unicode;
   if (quote == '"') return;
   if (count != 1)
-    diag_.error(place, "a character in single quotes is one code point, not " + std::to_string(count),
-                "text stands in double quotes");
+    error(place, "a character in single quotes is one code point, not " + std::to_string(count),
+          "text stands in double quotes");
   value = std::to_string(last);
 }
 

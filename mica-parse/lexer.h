@@ -34,6 +34,11 @@ public:
   std::string value;     ///< unicode, string; for a name its form C where that differs from `text`
   spectra::Place place;
   bool glued = false; ///< no blank before this token
+  /// A message about this line, or before this one after an unclosed string, would only follow from an error
+  /// that the lexer has reported.
+  bool follows_error(uint32_t line) const {
+    return line == error_line_ || (swallowed_ && line == place.line);
+  }
 
   void next();
 
@@ -59,6 +64,11 @@ private:
   size_t cursor_ = 0;
   uint32_t line_ = 1;
   uint32_t column_ = 1;
+  uint32_t error_line_ = 0;
+  bool swallowed_ =
+      false; ///< the token before this one was a string without its end, which took the line's rest
+  bool swallow_next_ = false;
+  void error(spectra::Place at, std::string_view message, std::string_view hint = {});
 };
 
 bool is_keyword(std::string_view word);

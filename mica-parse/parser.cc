@@ -39,8 +39,12 @@ std::string_view Parser::token_text() {
 }
 
 Node *Parser::take_name(NodeKind kind, const char *what) {
-  if (lex_.kind == Token::keyword)
-    fail("`" + std::string(lex_.text) + "` is a keyword and can't be " + what, "choose another name");
+  if (lex_.kind == Token::keyword) {
+    error(lex_.place, "`" + std::string(lex_.text) + "` is a keyword and can't be " + what,
+          "choose another name");
+    lex_.next(); // so that it is not taken for what it usually begins
+    throw Recover();
+  }
   if (lex_.kind != Token::name) fail(std::string("expected ") + what + ", not " + shown());
   Node *n = node(kind, lex_.place, token_text());
   lex_.next();

@@ -30,8 +30,9 @@ private:
   bool accept(std::string_view word);
   void expect(std::string_view word, const char *where, const char *hint = "");
   [[noreturn]] void fail(std::string_view message, std::string_view hint = {});
+  /// Quiet where the message would only follow from an error that the lexer has just reported.
   void error(Place place, std::string_view message, std::string_view hint = {}) {
-    diag_.error(place, message, hint);
+    if (!lex_.follows_error(place.line)) diag_.error(place, message, hint);
   }
   std::string shown() const; ///< the token at hand, for messages
   Node *node(NodeKind kind, Place place, std::string_view text = {}) { return tree_.node(kind, place, text); }

@@ -16,7 +16,7 @@ void Parser::parse_statements(Node *block) {
       if (ends_statements()) return; // a `;` before `end` adds no empty statement
       continue;
     }
-    if (ends_statements()) return;
+    if (ends_statements() || is(".")) return; // a block's missing `end` is said by who opened it
     error(lex_.place, "expected `;` or the end of the block, not " + shown(),
           is("=") ? "assignment is `:=`" : "");
     skip_to_statement_end();
