@@ -143,9 +143,9 @@ int32_t mica_string_compare(struct mica_string a, struct mica_string b); // -1, 
 int32_t mica_parse(struct mica_string s, int32_t type,
                    void *out); // ParseInt, ParseFloat into any scalar type; 0 leaves out alone
 int64_t mica_arg_count(void);  // ArgCount(): the program's own arguments
-struct mica_string mica_argument(const char *file, int32_t line,
-                                 int64_t i); // Argument(i), from 1; a failure outside
-double mica_clock(void);                     // Clock(): seconds, monotonic, from the program's start
+struct mica_string mica_arg(const char *file, int32_t line,
+                            int64_t i); // Argument(i), from 1; a failure outside
+double mica_clock(void);                // Clock(): seconds, monotonic, from the program's start
 
 // ---- output and input
 // ------------------------------------------------------------------------------------------------
@@ -241,8 +241,8 @@ struct mica_product {
   int32_t transpose_a, transpose_b; // 0 or 1
   int32_t reserved;                 // 0
 };
-void mica_product(
-    const struct mica_product *p); // runs it on all threads; bits depend on neither threads nor vector width
+// Runs it on all threads; the bits depend on neither threads nor vector width.
+void mica_multiply(const struct mica_product *p);
 
 // ---- sums and the like on the processor (numerics.md 4)
 // ------------------------------------------------------------------- Up to 1024 cells: 16 lanes from +0,
