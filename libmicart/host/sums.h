@@ -28,6 +28,18 @@ template <class T, class At> inline T sum_block(i64 begin, i64 end, At at) {
   return add_lanes(lane);
 }
 
+// What the next level sums: the blocks' results. One type for every level, so that the recursion ends.
+template <class T> struct Partials {
+  const T *data;
+  i64 columns;
+  T operator()(i64 i) const { return data[i]; }
+};
+template <class T> struct PartialRows {
+  const T *data;
+  i64 columns;
+  const T *operator()(i64 i) const { return data + i * columns; }
+};
+
 template <class T, class At> T sum_in_order(i64 count, At at) {
   if (count <= kSumBlock) return sum_block<T>(0, count, at);
   i64 blocks = (count + kSumBlock - 1) / kSumBlock;
@@ -46,7 +58,7 @@ template <class T, class At> T sum_in_order(i64 count, At at) {
         }
       },
       &context, blocks, 64);
-  T result = sum_in_order<T>(blocks, [partial](i64 i) { return partial[i]; });
+  T result = sum_in_order<T>(blocks, Partials<T>{partial, 1});
   release(partial);
   return result;
 }
@@ -76,8 +88,7 @@ template <class T, class Row> void sum_rows_in_order(i64 rows, i64 columns, Row 
     for (i64 j = 0; j < columns; j++) to[j] = lane[0][j];
   }
   if (!partial) return;
-  sum_rows_in_order<T>(
-      blocks, columns, [partial, columns](i64 i) { return partial + i * columns; }, out);
+  sum_rows_in_order<T>(blocks, columns, PartialRows<T>{partial, columns}, out);
   release(partial);
 }
 
