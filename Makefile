@@ -44,6 +44,7 @@ $(B)/lib/libspectra.a: $(LIB_OBJ)
 $(B)/bin/spectra: $(TOOL_OBJ) $(B)/lib/libspectra.a
 	@mkdir -p $(@D)
 	$(CXX) $(LINKER) $^ -o $@
+OBJ_codegen += $(B)/obj/mica-codegen/math.o
 define stage_program
 $(B)/bin/$(2): $$(OBJ_$(1)) $(B)/lib/libspectra.a
 	@mkdir -p $$(@D)
@@ -57,6 +58,11 @@ LIBS_driver  := -lyaml-cpp
 $(B)/obj/mica-codegen/%.o: CPPFLAGS += -isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null) -I mica-codegen \
     -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS
 $(foreach s,parse check grad fuse link driver,$(eval $(B)/obj/mica-$(s)/%.o: CPPFLAGS += -I mica-$(s)))
+
+# The math library's bitcode travels inside mica-codegen.
+$(B)/obj/mica-codegen/math.o: mica-codegen/math.s $(B)/lib/math.x86.bc
+	@mkdir -p $(@D)
+	$(CXX) -c -Wa,-I$(B)/lib $< -o $@
 
 # ---- generated tables ---------------------------------------------------------------------------------------------
 $(B)/bin/gen-ops: ir-spec/gen/ops.cc
