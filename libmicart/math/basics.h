@@ -6,6 +6,10 @@
 
 #define MICA_INLINE static inline __attribute__((always_inline))
 
+// Functions under their public names: a loop of generated code becomes vector code only where they are
+// inlined.
+#define MICA_PUBLIC __attribute__((always_inline))
+
 namespace mica::math {
 
 using u32 = unsigned;

@@ -17,18 +17,20 @@ MICA_INLINE float turn_limits(float x, double y) {
 } // namespace mica::math
 
 #define MICA_F32(name)                                                                                       \
-  float mica_##name##_f32(float x) {                                                                         \
+  MICA_PUBLIC float mica_##name##_f32(float x) {                                                             \
     return static_cast<float>(mica::math::name##_f64(static_cast<double>(x)));                               \
   }
 
 extern "C" {
-float mica_exp_f32(float x) { return static_cast<float>(mica::math::exp_for_f32(static_cast<double>(x))); }
-float mica_sin_f32(float x) {
+MICA_PUBLIC float mica_exp_f32(float x) {
+  return static_cast<float>(mica::math::exp_for_f32(static_cast<double>(x)));
+}
+MICA_PUBLIC float mica_sin_f32(float x) {
   float y = mica::math::turn_limits(x, mica::math::sin_for_f32(x));
   return x == 0.0f ? x : y;
 }
-float mica_cos_f32(float x) { return mica::math::turn_limits(x, mica::math::cos_for_f32(x)); }
-float mica_tan_f32(float x) {
+MICA_PUBLIC float mica_cos_f32(float x) { return mica::math::turn_limits(x, mica::math::cos_for_f32(x)); }
+MICA_PUBLIC float mica_tan_f32(float x) {
   float y = mica::math::turn_limits(x, mica::math::tan_for_f32(x));
   return x == 0.0f ? x : y;
 }
@@ -47,7 +49,7 @@ MICA_F32(gelu_tanh_gradient)
 MICA_F32(sigmoid)
 MICA_F32(silu)
 MICA_F32(silu_gradient)
-float mica_pow_f32(float x, float y) {
+MICA_PUBLIC float mica_pow_f32(float x, float y) {
   return static_cast<float>(mica::math::pow_f32_wide(static_cast<double>(x), static_cast<double>(y)));
 }
 }
