@@ -1,6 +1,6 @@
 // Random numbers for whole values and for the host's calls; what one cell gets is in math/random.h.
-#include "../math/halves.h"
 #include "../math/random.h"
+#include "../math/halves.h"
 #include "halves.h"
 #include "runtime.h"
 
