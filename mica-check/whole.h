@@ -1,0 +1,38 @@
+// Whole values: what the checker's core calls for vectors, matrices, tensors and scalars on the card. Files of this part:
+// whole.cc (state, small things), and one file an idea: operators, verbs, aggregates, windows, open shapes, promote.
+#pragma once
+#include "checker.h"
+
+namespace mica::check {
+
+/// `a op b` where at least one operand is whole or lives on the card. `code` is the operator's: mul for `.*`, product for
+/// `*`, div for `./` and `/`. Constants and host scalars may stand beside.
+Operand check_whole_binary(Checker &, spectra::OpCode code, Operand a, Operand b, const Type *expected, spectra::Place at);
+/// `neg` or `not_` of a whole value or a scalar on the card.
+Operand check_whole_unary(Checker &, spectra::OpCode code, Operand a, spectra::Place at);
+/// A verb of names.inc's first group; also Length, odd and libm's functions where an argument turns out whole.
+Operand check_verb_call(Checker &, Verb verb, const Node &call, const Type *expected);
+/// `tape ... end`.
+void check_tape(Checker &, const Node &node);
+/// `x[...]` where x is a whole value: row, cell, rows a..b. A cell of a place stays a place (assignable on the host).
+Operand check_index_whole(Checker &, Operand base, const Node &node, spectra::Place at);
+/// `x as T` where x is whole or on the card (T is a cell type, or a whole type of the same shape).
+Operand convert_whole_as(Checker &, Operand operand, const Type *to, spectra::Place at);
+/// Implicit conversion where the operand or `to` is whole or on the card: cell widening, a scalar to a device scalar.
+Operand convert_whole(Checker &, Operand operand, const Type *to, Purpose purpose);
+bool converts_whole(Checker &, const Operand &operand, const Type *to);
+/// `target := value` where the target is a whole value, a device scalar, or a record or array with such leaves; `value` has
+/// not been checked yet, so that makers and Gradient see their target. True where it has been handled.
+bool assign_whole(Checker &, const Operand &target, const Node &value, spectra::Place at);
+/// `if c then ...` where c lives on the card: checks the branches' rules. The core emits the `if` afterwards.
+void check_device_if(Checker &, const Node &node);
+/// The instance of a procedure with open shapes for these arguments (already checked); null after an error.
+Proc *instantiate(Checker &, Proc &open, std::vector<Operand> &arguments, spectra::Place at);
+/// Tracked values against variables: called where a value of `from` is stored to, passed to or returned as `to`.
+bool check_tracked(Checker &, const Operand &from, const Type *to, Purpose purpose);
+/// After everything is emitted: rules over the whole text (windows reachable through calls, Backward's windows), then
+/// whole values of variables become SSA values where only read and written.
+void finish_whole(Checker &);
+void promote(spectra::Module &);
+
+} // namespace mica::check
