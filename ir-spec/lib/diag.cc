@@ -25,7 +25,8 @@ const char *word(Severity severity) {
   return "error";
 }
 
-/// Lines longer than this are shown around the caret only, so that a one-line program of 10 MB stays readable.
+/// Lines longer than this are shown around the caret only, so that a one-line program of 10 MB stays
+/// readable.
 constexpr size_t kShownBytes = 160;
 
 } // namespace
@@ -64,7 +65,8 @@ void Diag::print(Severity severity, Place place, std::string_view message, std::
     std::string number = std::to_string(place.line);
     out_ << "  " << number << " | ";
     // Control bytes would move a terminal's cursor away from the caret.
-    for (char c : line.substr(begin, end - begin)) out_ << (static_cast<unsigned char>(c) < 0x20 && c != '\t' ? ' ' : c);
+    for (char c : line.substr(begin, end - begin))
+      out_ << (static_cast<unsigned char>(c) < 0x20 && c != '\t' ? ' ' : c);
     out_ << '\n' << "  " << std::string(number.size(), ' ') << " | ";
     for (size_t i = begin; i < std::min(caret, end); ++i)
       if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) out_ << (line[i] == '\t' ? '\t' : ' ');
@@ -79,7 +81,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string> &
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   std::vector<size_t> row(name.size() + 1);
   for (const std::string &candidate : candidates) {
-    if (candidate.size() > name.size() + best_distance || name.size() > candidate.size() + best_distance) continue;
+    if (candidate.size() > name.size() + best_distance || name.size() > candidate.size() + best_distance)
+      continue;
     for (size_t j = 0; j <= name.size(); ++j) row[j] = j;
     for (size_t i = 1; i <= candidate.size(); ++i) {
       size_t diagonal = row[0];

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <functional>
 #include <iostream>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +39,35 @@ bool write_all(int fd, const std::string &bytes) {
   return true;
 }
 
+/// Runs `body` on a stack of its own, so that deep nesting (bounded by the readers) never meets the usual 8
+/// MiB.
+int on_large_stack(const std::function<int()> &body) {
+  struct Call {
+    const std::function<int()> &body;
+    int code = kExitFault;
+    std::exception_ptr fault;
+  } call{body, kExitFault, nullptr};
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, size_t{1} << 29); // address space; pages come as they are touched
+  auto enter = [](void *argument) -> void * {
+    Call &c = *static_cast<Call *>(argument);
+    try {
+      c.code = c.body();
+    } catch (...) {
+      c.fault = std::current_exception();
+    }
+    return nullptr;
+  };
+  int failed = pthread_create(&thread, &attributes, enter, &call);
+  pthread_attr_destroy(&attributes);
+  if (failed) return body();
+  pthread_join(thread, nullptr);
+  if (call.fault) std::rethrow_exception(call.fault);
+  return call.code;
+}
+
 bool complain(const char *program, const std::string &path, const char *verb) {
   std::cerr << program << ": error: cannot " << verb << " " << path << ": " << std::strerror(errno) << '\n';
   return false;
@@ -47,7 +78,8 @@ bool complain(const char *program, const std::string &path, const char *verb) {
 bool write_whole(const std::string &path, const std::string &bytes, const char *program) {
   if (path == "-") return write_all(STDOUT_FILENO, bytes) || complain(program, "standard output", "write");
   struct stat status;
-  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) { // a device or a pipe can't be renamed onto
+  if (stat(path.c_str(), &status) == 0 &&
+      !S_ISREG(status.st_mode)) { // a device or a pipe can't be renamed onto
     int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0) return complain(program, path, "write");
     bool ok = write_all(fd, bytes) || complain(program, path, "write");
@@ -64,7 +96,8 @@ bool write_whole(const std::string &path, const std::string &bytes, const char *
   return false;
 }
 
-int run_stage(int argc, char **argv, const StageInfo &info, const std::function<void(CLI::App &)> &add_options,
+int run_stage(int argc, char **argv, const StageInfo &info,
+              const std::function<void(CLI::App &)> &add_options,
               const std::function<int(const StageInput &, std::string &output)> &body) {
   std::signal(SIGPIPE, SIG_IGN); // a reader that left is reported by write()
   CLI::App app{info.summary, info.name};
@@ -90,7 +123,7 @@ int run_stage(int argc, char **argv, const StageInfo &info, const std::function<
     }
     if (fd != STDIN_FILENO) close(fd);
     std::string output;
-    int code = body(input, output);
+    int code = on_large_stack([&] { return body(input, output); });
     if (code != kExitOk) return code;
     return write_whole(output_path, output, info.name) ? kExitOk : kExitInput;
   } catch (const std::exception &fault) {

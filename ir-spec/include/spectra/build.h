@@ -1,4 +1,5 @@
-// A builder: appends operations to a region with their result types inferred. Every stage makes operations through it.
+// A builder: appends operations to a region with their result types inferred. Every stage makes operations
+// through it.
 #pragma once
 #include "spectra/ops.h"
 #include <initializer_list>
@@ -17,11 +18,12 @@ public:
   void set_places(const List<Place> &places) { places_.assign(places.begin(), places.end()); }
   Place place() const { return places_.empty() ? Place{} : places_[0]; }
 
-  /// Appends `code` with one inferred result (or none); throws std::logic_error with the reason where types don't fit:
-  /// that is a fault of the stage, which checks the user's types before it builds.
+  /// Appends `code` with one inferred result (or none); throws std::logic_error with the reason where types
+  /// don't fit: that is a fault of the stage, which checks the user's types before it builds.
   Value *make(OpCode code, std::initializer_list<Value *> operands, std::string_view name = {});
   /// The same with the result's type stated (rules that can't infer it), `nullptr` for none.
-  Value *make_typed(OpCode code, std::initializer_list<Value *> operands, const Type *result, std::string_view name = {});
+  Value *make_typed(OpCode code, std::initializer_list<Value *> operands, const Type *result,
+                    std::string_view name = {});
   /// Appends without inference; the caller fills in the rest.
   Op *append(OpCode code);
   /// Adds a result to `op`.

@@ -1,11 +1,13 @@
-// Diagnostics: one class for errors in source programs and in Spectra texts, so that every stage speaks alike.
+// Diagnostics: one class for errors in source programs and in Spectra texts, so that every stage speaks
+// alike.
 //
 //   model.mica:41:17: error: product needs inner sizes to agree: 64 and 32
 //     41 |   y := x * w;
 //        |          ^
 //     hint: w is [32, 10]; transpose it, or declare x as [batch, 32]
 //
-// A Diag collects; it prints at once, in the order of the calls, and counts. Columns count code points from 1.
+// A Diag collects; it prints at once, in the order of the calls, and counts. Columns count code points
+// from 1.
 #pragma once
 #include <cstdint>
 #include <iosfwd>

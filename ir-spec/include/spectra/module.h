@@ -1,13 +1,14 @@
 // A Spectra text in memory: module, functions, kernels, regions, operations, values.
 //
-// Everything lives in the module's arena and is never freed singly: a pass unlinks an Op from its Region's list. Values
-// have dense numbers so that passes keep side tables in vectors.
+// Everything lives in the module's arena and is never freed singly: a pass unlinks an Op from its Region's
+// list. Values have dense numbers so that passes keep side tables in vectors.
 #pragma once
 #include "spectra/diag.h"
 #include "spectra/types.h"
 #include <memory>
 #include <memory_resource>
 #include <optional>
+#include <unordered_map>
 #include <variant>
 
 namespace spectra {
@@ -56,18 +57,21 @@ struct Attribute {
   AttrValue value;
 };
 
-/// Where `read`, `write`, `address` and their like reach: a base, then steps. Text: `@model.layers[%i].Wqkv[3]`,
+/// Where `read`, `write`, `address` and their like reach: a base, then steps. Text:
+/// `@model.layers[%i].Wqkv[3]`,
 /// `$x`, `%p^.left`. Values inside it are the operation's first operands, in order.
 struct Path {
   enum class Base : uint8_t { none, global, local, pointer };
   struct Step {
     enum class Kind : uint8_t { field, constant, dynamic } kind;
-    int64_t index = 0; ///< field: its number; constant: the index as the program counts; dynamic: which operand
+    int64_t index =
+        0; ///< field: its number; constant: the index as the program counts; dynamic: which operand
   };
   Base base = Base::none;
   std::string_view symbol; ///< global, local: the variable's name without its sign
-  List<Step> steps;        ///< an index step peels an array's element, a slice's cell, or a whole value's leading dimension
-  int operands = 0;        ///< how many leading operands belong to the path (a pointer base is operand 0)
+  List<Step>
+      steps; ///< an index step peels an array's element, a slice's cell, or a whole value's leading dimension
+  int operands = 0; ///< how many leading operands belong to the path (a pointer base is operand 0)
   explicit Path(std::pmr::memory_resource *memory) : steps(memory) {}
 };
 
@@ -80,12 +84,18 @@ struct Op {
   List<Place> places; ///< where in the source it comes from; a fused operation carries all
   Path *path = nullptr;
   std::string_view symbol; ///< call, closure, launch: the callee's name without `@`
+  uint32_t text_line =
+      0; ///< where the text that was read has it, for messages about the text; 0: made by a pass
+  uint32_t text_column = 0;
 
-  explicit Op(OpCode c, std::pmr::memory_resource *m) : code(c), operands(m), results(m), attributes(m), regions(m), places(m) {}
+  explicit Op(OpCode c, std::pmr::memory_resource *m)
+      : code(c), operands(m), results(m), attributes(m), regions(m), places(m) {}
 
   int path_operands() const { return path ? path->operands : 0; }
   int arg_count() const { return static_cast<int>(operands.size()) - path_operands(); }
-  Value *arg(int i) const { return operands[static_cast<size_t>(path_operands() + i)]; } ///< i-th operand after the path's
+  Value *arg(int i) const {
+    return operands[static_cast<size_t>(path_operands() + i)];
+  } ///< i-th operand after the path's
   Value *result() const { return results.empty() ? nullptr : results[0]; }
   Place place() const { return places.empty() ? Place{} : places[0]; }
 
@@ -123,23 +133,27 @@ struct Func {
   Place place;
   bool exported = false;
   bool external = false; ///< a C function or another unit's: no body
+  uint32_t text_line = 0;
   explicit Func(std::pmr::memory_resource *m) : locals(m) {}
 };
 
 enum class KernelForm : uint8_t { map, rows, reduce, product, multi };
 const char *form_name(KernelForm);
 
-/// A kernel of level `fused`: a body that is run for every item of a space. SPECTRA.md "Kernels" defines the forms.
+/// A kernel of level `fused`: a body that is run for every item of a space. SPECTRA.md "Kernels" defines the
+/// forms.
 struct Kernel {
   std::string_view name;
   KernelForm form = KernelForm::map;
   bool gpu = false;
-  std::vector<int64_t> space;           ///< map, reduce: the sizes of the cells; rows: of the rows; product: batch.., m, n
-  List<Attribute> attributes;           ///< product: k, transpose_a, transpose_b; reduce: kind; multi: groups
-  List<const Type *> params;            ///< full types of what a launch passes in; body->args have the item types
-  List<const Type *> results;           ///< full types of what it writes, in the order of the body's yield
+  std::vector<int64_t>
+      space; ///< map, reduce: the sizes of the cells; rows: of the rows; product: batch.., m, n
+  List<Attribute> attributes; ///< product: k, transpose_a, transpose_b; reduce: kind; multi: groups
+  List<const Type *> params;  ///< full types of what a launch passes in; body->args have the item types
+  List<const Type *> results; ///< full types of what it writes, in the order of the body's yield
   Region *body = nullptr;
   List<Place> places;
+  uint32_t text_line = 0;
   explicit Kernel(std::pmr::memory_resource *m) : attributes(m), params(m), results(m), places(m) {}
 };
 
@@ -151,8 +165,8 @@ struct Section {
 };
 
 struct Options {
-  std::string device = "cpu";  ///< cpu or gpu
-  std::string tier = "debug";  ///< debug checked O1 O2 O3 release
+  std::string device = "cpu"; ///< cpu or gpu
+  std::string tier = "debug"; ///< debug checked O1 O2 O3 release
   bool fp_tensor_float32 = false;
   bool fp_half_intermediates = false;
   bool optimizes() const { return tier != "debug" && tier != "checked"; }
@@ -161,8 +175,8 @@ struct Options {
 struct Module {
   Level level = Level::checked;
   Options options;
-  std::string name;                 ///< the program's or unit's name
-  std::vector<SourceFile> sources;  ///< with their lines where the text carries them
+  std::string name;                ///< the program's or unit's name
+  std::vector<SourceFile> sources; ///< with their lines where the text carries them
   TypeTable types;
   std::vector<Variable> variables;
   std::vector<Func *> funcs;
@@ -183,12 +197,20 @@ struct Module {
   Func *find_func(std::string_view name) const;
   Kernel *find_kernel(std::string_view name) const;
   const Variable *find_variable(std::string_view name) const;
+
+private:
+  // Names to positions, brought up to date where the lists have grown since; a removed entry is found by its
+  // name check.
+  mutable std::unordered_map<std::string_view, size_t> func_index_, kernel_index_, variable_index_;
+  mutable size_t func_indexed_ = 0, kernel_indexed_ = 0, variable_indexed_ = 0;
 };
 
-/// The type at the end of `op`'s path inside `func`, tracked as declared; null where the path is wrong, then `*why` says so.
+/// The type at the end of `op`'s path inside `func`, tracked as declared; null where the path is wrong, then
+/// `*why` says so.
 const Type *path_type(const Module &module, const Func *func, const Op &op, std::string *why = nullptr);
 
-/// Gives every value of the function or kernel a name that no other has: `x`, `x.1`, `x.2` in order of appearance.
+/// Gives every value of the function or kernel a name that no other has: `x`, `x.1`, `x.2` in order of
+/// appearance.
 void unique_names(Module &module, Region &body);
 
 } // namespace spectra

@@ -28,16 +28,17 @@ enum class GradientKind : uint8_t { rule, zero, none };
 struct OpInfo {
   OpCode code;
   const char *name;
-  int min_args, max_args;     ///< operands after the path's; max -1: any number
+  int min_args, max_args; ///< operands after the path's; max -1: any number
   int min_results, max_results;
   int min_regions, max_regions;
   bool has_path, has_symbol;
-  uint8_t levels;             ///< bit i: legal at Level i
+  uint8_t levels; ///< bit i: legal at Level i
   uint8_t effects;
   TypeRule rule;
   Role role;
   GradientKind gradient;
-  const char *attributes;     ///< "transpose_a? transpose_b?" : names, `?` where optional, with their kinds after `:`
+  const char
+      *attributes; ///< "transpose_a? transpose_b?" : names, `?` where optional, with their kinds after `:`
   const char *summary;
   const char *example;
 };
@@ -48,9 +49,10 @@ inline bool is_pure(const Op &op) { return info(op.code).effects == kPure; }
 const char *attr_name(Attr);
 std::optional<Attr> find_attr(std::string_view name);
 
-/// Computes the results' types from operands, attributes and path. False where they don't fit; `why` then says what is
-/// wrong in the words of a diagnostic ("product needs inner sizes to agree: 64 and 32"). Rules that can't know a
-/// result (const, read of a named type, ...) leave `types` as given.
-bool infer_types(Module &module, const Func *func, const Op &op, std::vector<const Type *> &types, std::string &why);
+/// Computes the results' types from operands, attributes and path. False where they don't fit; `why` then
+/// says what is wrong in the words of a diagnostic ("product needs inner sizes to agree: 64 and 32"). Rules
+/// that can't know a result (const, read of a named type, ...) leave `types` as given.
+bool infer_types(Module &module, const Func *func, const Op &op, std::vector<const Type *> &types,
+                 std::string &why);
 
 } // namespace spectra

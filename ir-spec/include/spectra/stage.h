@@ -1,4 +1,5 @@
-// What every stage's main shares: the command line, stdin and stdout, exit codes, output written beside and renamed.
+// What every stage's main shares: the command line, stdin and stdout, exit codes, output written beside and
+// renamed.
 #pragma once
 #include <functional>
 #include <ostream>
@@ -14,18 +15,18 @@ namespace spectra {
 /// Exit codes of design: what a shell or `micac` can rely on.
 enum ExitCode : int {
   kExitOk = 0,
-  kExitInput = 1,   ///< the input is wrong; errors were printed
-  kExitUsage = 2,   ///< the command line is wrong
-  kExitCutOff = 3,  ///< the text ended before its `end`: the stage before has already said why
-  kExitFault = 70,  ///< a fault of the stage itself
+  kExitInput = 1,  ///< the input is wrong; errors were printed
+  kExitUsage = 2,  ///< the command line is wrong
+  kExitCutOff = 3, ///< the text ended before its `end`: the stage before has already said why
+  kExitFault = 70, ///< a fault of the stage itself
 };
 
 inline constexpr const char *kVersion = "7.7.0";
 
 struct StageInfo {
-  const char *name;        ///< "mica-check"
-  const char *summary;     ///< one line for --help
-  const char *input_name;  ///< the positional argument's meaning, such as "FILE"
+  const char *name;       ///< "mica-check"
+  const char *summary;    ///< one line for --help
+  const char *input_name; ///< the positional argument's meaning, such as "FILE"
 };
 
 /// What a stage's body gets: the bytes read, the name to show for them, and where to put the output.
@@ -34,13 +35,15 @@ struct StageInput {
   std::string text;
 };
 
-/// Parses the command line (`[FILE] [-o FILE] --help --version` plus what `add_options` adds), reads the input,
-/// calls `body(input, output)`, and writes `output` whole where the body returned kExitOk and nothing otherwise.
-/// Exceptions become exit code 70 with one line on stderr. Returns the process's exit code.
-int run_stage(int argc, char **argv, const StageInfo &info, const std::function<void(CLI::App &)> &add_options,
+/// Parses the command line (`[FILE] [-o FILE] --help --version` plus what `add_options` adds), reads the
+/// input, calls `body(input, output)`, and writes `output` whole where the body returned kExitOk and nothing
+/// otherwise. Exceptions become exit code 70 with one line on stderr. Returns the process's exit code.
+int run_stage(int argc, char **argv, const StageInfo &info,
+              const std::function<void(CLI::App &)> &add_options,
               const std::function<int(const StageInput &, std::string &output)> &body);
 
-/// Writes `bytes` beside `path` and renames; "-" is stdout. False with a message on stderr where it can't be written.
+/// Writes `bytes` beside `path` and renames; "-" is stdout. False with a message on stderr where it can't be
+/// written.
 bool write_whole(const std::string &path, const std::string &bytes, const char *program);
 
 } // namespace spectra

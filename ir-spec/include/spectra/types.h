@@ -1,8 +1,9 @@
-// Types of Spectra. They are interned: within one module two types are equal exactly where their pointers are.
+// Types of Spectra. They are interned: within one module two types are equal exactly where their pointers
+// are.
 //
 //   scalar   i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 bool unicode          (i128, u128 reserved)
-//   whole    f32[8,2]   f32[8,2] gpu   f32[4] gpu tracked        sizes are constants; row-major; any size may be 0
-//   device   f32 gpu                                             one scalar that lives on the card
+//   whole    f32[8,2]   f32[8,2] gpu   f32[4] gpu tracked        sizes are constants; row-major; any size may
+//   be 0 device   f32 gpu                                             one scalar that lives on the card
 //   pointer  ptr<T>        array  array<1..10, T>      slice  slice<T>  (run-time length, host only)
 //   record   record<Layer> function fn(i32, f64) -> i32          a code pointer and a frame pointer
 //   string   random   draw   frame (an untyped frame pointer)
@@ -16,10 +17,39 @@
 
 namespace spectra {
 
-enum class Scalar : uint8_t { i8, i16, i32, i64, i128, u8, u16, u32, u64, u128, f16, bf16, f32, f64, boolean, unicode };
+enum class Scalar : uint8_t {
+  i8,
+  i16,
+  i32,
+  i64,
+  i128,
+  u8,
+  u16,
+  u32,
+  u64,
+  u128,
+  f16,
+  bf16,
+  f32,
+  f64,
+  boolean,
+  unicode
+};
 inline constexpr int kScalarCount = 16;
 
-enum class TypeKind : uint8_t { scalar, whole, pointer, array, slice, record, function, string, random, draw, frame };
+enum class TypeKind : uint8_t {
+  scalar,
+  whole,
+  pointer,
+  array,
+  slice,
+  record,
+  function,
+  string,
+  random,
+  draw,
+  frame
+};
 
 struct Type;
 
@@ -37,26 +67,28 @@ struct Record {
 
 struct Type {
   TypeKind kind = TypeKind::scalar;
-  Scalar scalar = Scalar::i32;     ///< scalar, whole: the type of a cell
-  bool gpu = false;                ///< scalar, whole: lives on the card
-  bool tracked = false;            ///< scalar, whole: a variable that the tape records; values never carry it
-  std::vector<int64_t> sizes;      ///< whole: one size a dimension, at least one dimension
-  int64_t low = 0, high = -1;      ///< array: inclusive bounds
-  const Type *element = nullptr;   ///< pointer, array, slice; function: the result or null
-  const Record *record = nullptr;  ///< record
+  Scalar scalar = Scalar::i32;    ///< scalar, whole: the type of a cell
+  bool gpu = false;               ///< scalar, whole: lives on the card
+  bool tracked = false;           ///< scalar, whole: a variable that the tape records; values never carry it
+  std::vector<int64_t> sizes;     ///< whole: one size a dimension, at least one dimension
+  int64_t low = 0, high = -1;     ///< array: inclusive bounds
+  const Type *element = nullptr;  ///< pointer, array, slice; function: the result or null
+  const Record *record = nullptr; ///< record
   std::vector<const Type *> parameters; ///< function
 
   bool is_scalar() const { return kind == TypeKind::scalar; }
   bool is_whole() const { return kind == TypeKind::whole; }
   /// A whole value or a scalar on the card: what kernels compute.
   bool is_device_or_whole() const { return is_whole() || (is_scalar() && gpu); }
-  bool is_float() const { return (is_scalar() || is_whole()) && scalar >= Scalar::f16 && scalar <= Scalar::f64; }
+  bool is_float() const {
+    return (is_scalar() || is_whole()) && scalar >= Scalar::f16 && scalar <= Scalar::f64;
+  }
   bool is_integer() const { return (is_scalar() || is_whole()) && scalar <= Scalar::u128; }
   bool is_signed() const { return (is_scalar() || is_whole()) && scalar <= Scalar::i128; }
   bool is_bool() const { return (is_scalar() || is_whole()) && scalar == Scalar::boolean; }
   int rank() const { return is_whole() ? static_cast<int>(sizes.size()) : 0; }
-  int64_t cells() const;       ///< product of the sizes; 1 for a scalar
-  int64_t rows() const;        ///< cells / last size, counting rows also where the last size is 0
+  int64_t cells() const; ///< product of the sizes; 1 for a scalar
+  int64_t rows() const;  ///< cells / last size, counting rows also where the last size is 0
   int64_t columns() const { return is_whole() ? sizes.back() : 1; } ///< the last dimension
 };
 
@@ -81,7 +113,8 @@ public:
 
   const Type *untracked(const Type *t); ///< the same without `tracked` (scalar and whole; others unchanged)
   const Type *with_scalar(const Type *t, Scalar cell); ///< the same shape and place with another cell type
-  const Type *with_sizes(const Type *t, std::vector<int64_t> sizes); ///< no sizes: the scalar in the same place
+  const Type *with_sizes(const Type *t,
+                         std::vector<int64_t> sizes); ///< no sizes: the scalar in the same place
 
   Record *define(std::string_view name); ///< the record to fill; same object as record(name)->record
   const std::vector<Record *> &records() const { return record_order_; }
@@ -102,11 +135,13 @@ std::string to_source(const Type *type);
 /// "[8, 2]", or "one value" for a scalar, for messages.
 std::string shape_text(const Type *type);
 
-/// The broadcast of two shapes (language.md 5): one is a suffix of the other and a size of 1 stretches; false where
-/// they don't fit. An empty shape (a scalar) fits everything.
-bool broadcast_sizes(const std::vector<int64_t> &a, const std::vector<int64_t> &b, std::vector<int64_t> &result);
+/// The broadcast of two shapes (language.md 5): one is a suffix of the other and a size of 1 stretches; false
+/// where they don't fit. An empty shape (a scalar) fits everything.
+bool broadcast_sizes(const std::vector<int64_t> &a, const std::vector<int64_t> &b,
+                     std::vector<int64_t> &result);
 
-/// Size and alignment in bytes of a value in memory, as generated code and libmicart see it (SPECTRA.md "Memory").
+/// Size and alignment in bytes of a value in memory, as generated code and libmicart see it (SPECTRA.md
+/// "Memory").
 int64_t size_of(const Type *type);
 int64_t align_of(const Type *type);
 int64_t field_offset(const Record *record, int field);
