@@ -41,6 +41,7 @@ struct Checker {
   int loops = 0;                     ///< enclosing loops inside the innermost window (or the procedure)
   int window = -1;                   ///< the id of the window being emitted, -1 outside
   int depth = 0;                     ///< nesting of regions and expressions, for the limit
+  int temporaries = 0;               ///< how many locals of its own the function has
   bool ended = false;                ///< the region's last operation ended it: what follows is never run
 
   Checker(spectra::Module &module, spectra::Diag &diag);
@@ -98,6 +99,7 @@ struct Checker {
   // ---- values and places (places.cc) ------------------------------------------------------------------------------------
   /// The operand as an SSA value: emits `const` or `read`. Null for poison.
   spectra::Value *load(const Operand &operand);
+  spectra::Value *emit_constant(const Constant &constant);
   Operand value_operand(spectra::Value *value, const Type *type, spectra::Place at);
   Operand constant_operand(Constant constant, spectra::Place at);
   Operand place_operand(Symbol &variable, spectra::Place at); ///< walks static links where needed
@@ -107,6 +109,9 @@ struct Checker {
   void set_path(spectra::Op *op, const PathRef &path);
   /// Appends an op with a path, such as read, write, gradient, backward; `args` follow the path's operands.
   spectra::Op *path_op(spectra::OpCode code, const PathRef &path, std::initializer_list<spectra::Value *> args);
+  Operand through_pointer(spectra::Value *pointer, const Type *element, spectra::Place at); ///< the place `pointer^`
+  Operand dereference(Operand pointer, spectra::Place at);                                  ///< with its nil check
+  spectra::Value *index_value(const Operand &index); ///< loaded, as an integer
   Operand field_of(Operand base, int field, spectra::Place at);
   Operand element_of(Operand base, Operand index, spectra::Place at); ///< array or slice; the index is checked
   /// A temporary in memory (a `$local` of the compiler's own) of a type that lives there.

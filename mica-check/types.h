@@ -107,7 +107,7 @@ __int128 max_of(spectra::Scalar);
 const char *source_name(spectra::Scalar);
 /// Whether every value of `from` is one of `to` without loss, and the language converts by itself (language.md 3).
 bool widens(spectra::Scalar from, spectra::Scalar to);
-/// The narrower type that both widen to; false where there is none.
+/// The one of both that the other widens to; false where neither does.
 bool common_scalar(spectra::Scalar a, spectra::Scalar b, spectra::Scalar &common);
 
 /// Owns and interns all types, and knows how each looks in Spectra.
@@ -153,6 +153,9 @@ public:
   std::string name(const Type *) const;
   /// How it looks in Spectra. Poison lowers to i32; open types can't be lowered.
   const spectra::Type *lower(const Type *);
+  const spectra::Type *lower_value(const Type *);        ///< without `tracked`, as values have it
+  const spectra::Type *lower_parameter(const Parameter &); ///< records, arrays and var parameters are pointers
+  void define_records();                                 ///< gives Spectra's table the records' fields
   /// The whole or device-scalar or other leaf type of Spectra as a type of Mica (the inverse for leaves).
   const Type *raise(const spectra::Type *);
   spectra::TypeTable &table() { return table_; }
@@ -166,6 +169,7 @@ private:
   std::deque<EnumType> enums_;
   std::unordered_map<const Type *, const spectra::Type *> lowered_;
   std::unordered_map<std::string, const Type *> likes_;
+  const Type *plain_[spectra::kScalarCount] = {};
   const Type *poison_, *none_, *nil_, *string_, *random_;
 };
 
