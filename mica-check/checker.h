@@ -24,6 +24,8 @@ struct WholeState; ///< what whole.h's files keep; defined in whole.cc
 /// Why a value is converted, for the message where it can't be: "assigning to x", "argument 2 of f".
 using Purpose = std::string_view;
 
+bool is_comparison(spectra::OpCode code);
+
 struct Checker {
   spectra::Module &module;
   spectra::Diag &diag;
@@ -41,6 +43,7 @@ struct Checker {
   int loops = 0;                     ///< enclosing loops inside the innermost window (or the procedure)
   int window = -1;                   ///< the id of the window being emitted, -1 outside
   int depth = 0;                     ///< nesting of regions and expressions, for the limit
+  int constants_only = 0;            ///< inside a constant expression, where nothing may be left for run time
   int temporaries = 0;               ///< how many locals of its own the function has
   bool ended = false;                ///< the region's last operation ended it: what follows is never run
 
@@ -81,7 +84,11 @@ struct Checker {
   Operand check_builtin(const Builtin &, const Node &call, const Type *expected);
 
   // ---- operators on constants and host scalars (operators.cc, constants.cc) ------------------------------------------
-  Operand binary(spectra::OpCode code, Operand a, Operand b, spectra::Place at);
+  Operand binary(spectra::OpCode code, std::string_view sign, Operand a, Operand b, spectra::Place at);
+  Operand compare(spectra::OpCode code, const Operand &a, const Operand &b, spectra::Place at);
+  bool compare_pointers(spectra::OpCode code, const Operand &a, const Operand &b, spectra::Place at, Operand &answer);
+  Operand negate(Operand a, spectra::Place at);
+  Operand invert(Operand a, spectra::Place at); ///< `not`
   /// Gives constants beside typed operands their type and widens both to one type; false after an error (`sign` names
   /// the operator). Works cell types only: whole values keep their shape.
   bool unify(Operand &a, Operand &b, std::string_view sign, spectra::Place at);
@@ -90,6 +97,11 @@ struct Checker {
   // ---- conversions (conversions.cc) -----------------------------------------------------------------------------------
   /// Implicit conversion: widening, constants that fit, subranges with their check, nil. Says an error where it can't.
   Operand convert(Operand operand, const Type *to, Purpose purpose);
+  bool fit_constant(const Constant &from, const Type *to, Constant &result);
+  Operand mismatch(const Operand &operand, const Type *to, Purpose purpose); ///< the error of a failed conversion
+  Operand not_a_value(const Operand &operand); ///< the error for a type's or verb's name, or a procedure's call
+  spectra::Value *check_range(spectra::Value *value, const Type *type);
+  spectra::Value *check_range_as(spectra::Value *value, const Type *type, int64_t low, int64_t high);
   /// Whether convert would succeed, without saying or emitting anything.
   bool converts(const Operand &operand, const Type *to);
   Operand convert_as(Operand operand, const Type *to, spectra::Place at); ///< `as`
