@@ -16,6 +16,7 @@
 #include "types.h"
 #include <deque>
 #include <memory>
+#include <unordered_set>
 
 namespace mica::check {
 
@@ -33,7 +34,7 @@ struct Checker {
   spectra::Builder build; ///< appends to the region being filled
   Scope predeclared, unit;
   bool is_unit = false; ///< `object`: no body, no exit code
-  std::unique_ptr<WholeState> whole;
+  std::shared_ptr<WholeState> whole; ///< made in whole.cc
 
   // The procedure whose body is being emitted. `proc` is null in the program's body.
   Proc *proc = nullptr;
@@ -62,11 +63,31 @@ struct Checker {
   bool declare(Scope &scope, Symbol *symbol);
   /// What `name` means here; says an error with the nearest name where nobody declares it and gives null.
   Symbol *lookup(std::string_view name, spectra::Place at);
+  void forget(std::string_view name); ///< after its error: the name says nothing more in this scope
   void resolve(Symbol &symbol); ///< constants and types on demand, variables' types, procedures' headers
+  void collect(const Node &declaration, Scope &target);
+  void collect_enumerators(const Node &type, Scope &target, std::string_view name);
+  void collect_procedure(const Node &node, Scope &target, bool external);
+  void collect_imports(const Node &root);
+  void check_exports(const Node &root);
+  void declare_predeclared();
+  void resolve_variable(Symbol &symbol);
+  void resolve_header(Proc &proc);
 
   // ---- types (type_of.cc) -----------------------------------------------------------------------------------------
   /// The type that a type expression states. `open_ok`: a parameter may leave its sizes open.
-  const Type *type_of(const Node &node, bool open_ok = false);
+  /// `named` is the symbol that it gives a name to, for records that hold pointers to themselves.
+  const Type *type_of(const Node &node, bool open_ok = false, Symbol *named = nullptr);
+  const Type *record_type(const Node &node, Symbol *named);
+  const Type *array_type(const Node &node);
+  const Type *whole_type(const Node &node, bool open_ok);
+  const Type *range_type(const Node &node);
+  const Type *like_type(const Node &node, bool tracked);
+  const Type *procedure_type(const Node &node);
+  void complete_records(); ///< resolves the fields of records that have been named
+  bool is_supported(const Type *type, spectra::Place at); ///< false with an error for int128 and the halves
+  /// What an expression's type is, without running it: `like x`, `Rows(x)`.
+  const Type *type_of_expression(const Node &node);
   /// A constant size or bound; false after an error.
   bool constant_integer(const Node &node, std::string_view what, __int128 &value);
   bool constant_size(const Node &node, int64_t &size);
@@ -80,8 +101,50 @@ struct Checker {
   Operand check_condition(const Node &node); ///< bool on the host (statements.cc handles device conditions first)
   Constant check_constant(const Node &node, const Type *expected = nullptr); ///< an error where it is none
   Operand check_call(const Node &node, const Type *expected);
+  Operand check_arguments_only(const Node &call);
+  /// Says where the number of arguments is wrong.
+  bool count_arguments(const Node &call, std::string_view name, size_t least, size_t most);
+  bool check_argument(const Node &node, const std::string &purpose, const Parameter &parameter, std::vector<spectra::Value *> &operands);
+  bool pass_argument(Operand operand, const std::string &purpose, const Parameter &parameter, std::vector<spectra::Value *> &operands);
+  bool check_arguments(const Node &call, const std::string &name, const std::vector<Parameter> &parameters,
+                       std::vector<spectra::Value *> &operands);
+  Operand emit_call(spectra::OpCode code, std::string_view callee, std::vector<spectra::Value *> &operands, const Type *answer,
+                    std::string_view name, spectra::Place at);
   Operand call_procedure(Symbol &symbol, const Node &call, const Type *expected);
   Operand check_builtin(const Builtin &, const Node &call, const Type *expected);
+  Operand check_math(const Builtin &, const Node &call);
+  Operand check_new(const Node &call);
+  Operand check_length(const Node &call);
+  Operand check_print(Verb verb, const Node &call);
+  Operand check_rest(const Node *node); ///< this argument and those after it, for their own errors; gives poison
+  spectra::Value *format_argument(Operand operand, char letter, const std::string &length, std::string &text);
+  spectra::Value *enumeration_text(Operand operand, const Type *type);
+  spectra::Value *pointer_argument(const Node &node, const Type *element, const std::string &purpose);
+  Operand target_argument(const Node &node, const std::string &purpose);
+  static Operand nothing(spectra::Place at); ///< what a statement-like call gives
+
+  Operand integer_literal(const Node &node);
+  Operand real_literal(const Node &node);
+  Operand unicode_literal(const Node &node);
+  Operand check_name(const Node &node);
+  Operand name_operand(Symbol &symbol, spectra::Place at);
+  Operand check_member(const Node &node);
+  Operand check_index(const Node &node);
+  Operand index_into(Operand base, const Node *subscript, spectra::Place at); ///< this subscript and those after it
+  Operand check_chain(const Node &node);
+  Operand check_short_circuit(spectra::OpCode code, Operand left, const Node &right, spectra::Place at);
+  Operand check_address(const Node &node);
+  /// While it lives, what is emitted goes nowhere: constants, types of expressions, code that is never reached.
+  struct Scratch {
+    Checker &checker;
+    spectra::Region *region;
+    spectra::Func *func;
+    spectra::Place place;
+    bool ended;
+    spectra::Func scratch;
+    explicit Scratch(Checker &checker);
+    ~Scratch();
+  };
 
   // ---- operators on constants and host scalars (operators.cc, constants.cc) ------------------------------------------
   Operand binary(spectra::OpCode code, std::string_view sign, Operand a, Operand b, spectra::Place at);
@@ -124,6 +187,7 @@ struct Checker {
   Operand through_pointer(spectra::Value *pointer, const Type *element, spectra::Place at); ///< the place `pointer^`
   Operand dereference(Operand pointer, spectra::Place at);                                  ///< with its nil check
   spectra::Value *index_value(const Operand &index); ///< loaded, as an integer
+  void mark_changed(const Operand &place); ///< a record or array parameter that changes is copied at entry
   Operand field_of(Operand base, int field, spectra::Place at);
   Operand element_of(Operand base, Operand index, spectra::Place at); ///< array or slice; the index is checked
   /// A temporary in memory (a `$local` of the compiler's own) of a type that lives there.
@@ -134,7 +198,15 @@ struct Checker {
   // ---- statements (statements.cc, loops.cc, cases.cc) -----------------------------------------------------------------
   void statement(const Node &node);
   void statements(const Node &list);
-  void assign(const Node &target, const Node &value, spectra::Place at);
+  void assign(const Node &node);
+  void assign_to(Operand target, const Node &value, spectra::Place at);
+  Operand check_target(const Node &node); ///< what stands left of `:=`
+  void if_statement(const Node &node);
+  void while_statement(const Node &node);
+  void repeat_statement(const Node &node);
+  void for_statement(const Node &node);
+  void case_statement(const Node &node);
+  void jump_statement(const Node &node);
   /// Fills a region with what `body` emits, then ends it with `yield` where it has not ended.
   template <class Body> spectra::Region *fill(spectra::Op *parent, const Body &body) {
     spectra::Region *outside = build.region();
@@ -150,11 +222,42 @@ struct Checker {
   }
 
   // ---- procedures (procedures.cc, frames.cc) ------------------------------------------------------------------------
+  void resolve_all(Scope &scope); ///< everything declared in it and, but for open shapes, in its procedures
+  void ensure_func(Proc &proc);
   void emit_procedure(Proc &proc);
-  void analyze_frames();                       ///< which variables inner procedures touch, before anything is emitted
+  void emit_program(const Node &root);
+  void emit_first_values(const Node &declarations);
+  void emit_return();
+  void copy_changed_parameters(Proc &proc);
+  std::string_view add_local(std::string_view name, const Type *type, spectra::Place at);
+  /// Which variables inner procedures touch: before anything of these procedures is emitted.
+  void analyze_frames(std::vector<Proc *> list);
+  void define_frame(Proc &owner);
+  static bool record_has(const spectra::Record &record, std::string_view name);
+  Operand frame_field(Proc &owner, int field, Symbol *variable);
+  spectra::Value *outer_frame(Proc &owner);
+  spectra::Value *outer_frame_untyped(const Proc &owner);
   spectra::Value *frame_for(const Proc &callee); ///< the frame that a call of a nested procedure passes
-  void check_program(const Node &root);
+  bool check_program(const Node &root);
+  void define_variables(const Node &root);
+  bool is_constant_expression(const Node &node);
+  void check_static_size();
+  bool has_cycle(); ///< a record that holds itself by value
 
+  std::unordered_map<const EnumType *, spectra::Func *> enumeration_namers;
+  int resolving = 0;
+  std::unordered_map<const Node *, EnumType *> enumerations; ///< by the node that declares it
+  struct PendingRecord {
+    RecordType *record;
+    const Node *node;
+    Scope *scope;
+  };
+  std::vector<PendingRecord> pending_records;
+  size_t next_record = 0; ///< the first that is still pending
+  std::unordered_set<std::string> record_names;
+  int type_depth = 0;
+  std::unordered_set<std::string_view> local_names; ///< of the function that is being emitted
+  std::vector<Proc *> work;                         ///< procedures to emit; instances of open shapes join at the end
   std::deque<Symbol> symbols;
   std::deque<Scope> scopes;
   std::deque<Proc> procs;

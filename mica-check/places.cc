@@ -52,7 +52,8 @@ Value *Checker::load(const Operand &operand) {
     Proc &target = *operand.symbol->proc;
     spectra::Value *passed = frame_for(target);
     spectra::Op *op = build.append(OpCode::closure);
-    op->symbol = target.link_name;
+    ensure_func(target);
+    op->symbol = target.func->name;
     if (passed) op->operands.push_back(passed);
     return build.add_result(op, types.lower(target.type), target.symbol->name);
   }

@@ -21,15 +21,6 @@ enum class SymbolKind : uint8_t {
   variable,   ///< of the program, of a unit or of a procedure; parameters and answers too
   procedure,  ///< procedure or function, also external ones
   builtin,    ///< a predeclared verb, or a name imported from std or libm (names.h)
-  unimported, ///< a name of std or libm that the program does not import
-};
-
-/// Where a variable's value is found by the code of its own procedure.
-enum class Storage : uint8_t {
-  global,  ///< @name
-  local,   ///< $name
-  pointer, ///< at the pointer `parameter` (var parameters; records and arrays passed by value)
-  frame,   ///< a field of the owner's frame record, since an inner procedure touches it
 };
 
 struct Symbol {
@@ -41,22 +32,22 @@ struct Symbol {
   Proc *owner = nullptr;      ///< the procedure that declares it; null: the program or unit
   struct Scope *scope = nullptr;
   bool used = false;
+  bool imported = false; ///< an external procedure that an `imp` names
 
   const Type *type = nullptr; ///< constant, type, variable: its type once resolved; procedure: its procedure type
   Constant value;             ///< constant
-  Proc *proc = nullptr;       ///< procedure; variable: the function whose answer it is
-  Builtin builtin{};          ///< builtin, unimported
+  Proc *proc = nullptr;       ///< procedure; variable: the function whose answer it is (see place_operand)
+  Builtin builtin{};          ///< builtin
 
   // Variables.
-  Storage storage = Storage::global;
   bool is_parameter = false;
   bool by_reference = false;              ///< a `var` parameter
-  bool loop_counter = false;              ///
+  bool has_first = false;                 ///< of the unit, with a constant first value
   bool assigned = false;                  ///< a record or array parameter that its procedure changes: it is copied
   bool captured = false;                  ///< an inner procedure touches it
   std::string_view link_name;             ///< Spectra's name of the global or local
-  spectra::Value *parameter = nullptr;    ///< Storage::pointer: the pointer, while the owner's body is being emitted
-  int frame_field = -1;                   ///< Storage::frame
+  spectra::Value *parameter = nullptr;    ///< the value or pointer passed, while the owner's body is being emitted
+  int frame_field = -1;                   ///< captured: the field of the owner's frame record
 };
 
 /// A scope: the program's own names, or a procedure's. The predeclared names are the outermost scope.
@@ -65,6 +56,7 @@ struct Scope {
   Proc *proc = nullptr; ///< null: unit level or predeclared
   std::unordered_map<std::string_view, Symbol *> names;
   std::vector<Symbol *> order; ///< in the order of declaration
+  std::unordered_map<const Node *, const Type *> declared_types; ///< of each var_decl and parameter once resolved
 
   /// Here or further out; null where nobody declares it.
   Symbol *find(std::string_view name) const;
@@ -83,6 +75,7 @@ struct Proc {
   bool exported = false;
   bool has_open = false; ///< a template: not emitted itself
   bool emitted = false;
+  spectra::Func *func = nullptr; ///< once its header is in the text
   std::vector<Symbol *> parameters;
   std::vector<Parameter> parameter_types;
   const Type *answer = nullptr;   ///< null: a procedure

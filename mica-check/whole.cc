@@ -17,7 +17,7 @@ Operand check_whole_binary(Checker &c, spectra::OpCode, Operand, Operand, const 
 Operand check_whole_unary(Checker &c, spectra::OpCode, Operand, spectra::Place at) { return missing(c, at); }
 Operand check_verb_call(Checker &c, Verb, const Node &call, const Type *) { return missing(c, c.place_of(call)); }
 void check_tape(Checker &c, const Node &node) { missing(c, c.place_of(node)); }
-Operand check_index_whole(Checker &c, Operand, const Node &, spectra::Place at) { return missing(c, at); }
+Operand check_index_whole(Checker &c, Operand, const Node *, spectra::Place at) { return missing(c, at); }
 Operand convert_whole_as(Checker &c, Operand, const Type *, spectra::Place at) { return missing(c, at); }
 Operand convert_whole(Checker &c, Operand operand, const Type *, Purpose) { return missing(c, operand.at); }
 bool converts_whole(Checker &, const Operand &operand, const Type *to) { return operand.type == to; }

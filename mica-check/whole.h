@@ -14,8 +14,9 @@ Operand check_whole_unary(Checker &, spectra::OpCode code, Operand a, spectra::P
 Operand check_verb_call(Checker &, Verb verb, const Node &call, const Type *expected);
 /// `tape ... end`.
 void check_tape(Checker &, const Node &node);
-/// `x[...]` where x is a whole value: row, cell, rows a..b. A cell of a place stays a place (assignable on the host).
-Operand check_index_whole(Checker &, Operand base, const Node &node, spectra::Place at);
+/// `x[...]` where x is a whole value: row, cell, rows a..b; `subscript` and those after it (`->next`) are the indices. A cell
+/// of a place stays a place (assignable on the host).
+Operand check_index_whole(Checker &, Operand base, const Node *subscript, spectra::Place at);
 /// `x as T` where x is whole or on the card (T is a cell type, or a whole type of the same shape).
 Operand convert_whole_as(Checker &, Operand operand, const Type *to, spectra::Place at);
 /// Implicit conversion where the operand or `to` is whole or on the card: cell widening, a scalar to a device scalar.
