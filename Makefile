@@ -5,7 +5,8 @@ CXX         := clang++-22
 LLVM_CONFIG := llvm-config-22
 CLANG       := clang++-22
 CXXFLAGS    ?= -O2 -g1
-WARN        := -Wall -Wextra -Werror
+# libstdc++ 12's own std::stable_sort uses what C++20 deprecates, and clang blames the caller.
+WARN        := -Wall -Wextra -Werror -Wno-deprecated-declarations
 CPPFLAGS     = -std=c++20 -I ir-spec/include -I $(B)/gen
 CCACHE      := $(shell command -v ccache 2>/dev/null)
 LINKER      := $(shell command -v mold >/dev/null 2>&1 && echo -fuse-ld=mold)
@@ -64,7 +65,14 @@ $(B)/bin/gen-ops: ir-spec/gen/ops.cc
 $(B)/gen/spectra/ops.inc: $(B)/bin/gen-ops ir-spec/ops.yaml
 	@mkdir -p $(@D)
 	$(B)/bin/gen-ops ir-spec/ops.yaml $@ $(B)/gen/OPS.md
-GENERATED := $(B)/gen/spectra/ops.inc
+UNICODE := /usr/share/unicode
+$(B)/bin/gen-unicode: ir-spec/gen/unicode.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 -O1 $(WARN) $< -o $@
+$(B)/gen/spectra/unicode.inc: $(B)/bin/gen-unicode $(UNICODE)/UnicodeData.txt
+	@mkdir -p $(@D)
+	$(B)/bin/gen-unicode $(UNICODE) $@
+GENERATED := $(B)/gen/spectra/ops.inc $(B)/gen/spectra/unicode.inc
 
 # ---- rules --------------------------------------------------------------------------------------------------------
 $(B)/obj/%.o: %.cc | $(GENERATED)

@@ -1,0 +1,88 @@
+// What every function of the math library uses. Freestanding: no header of the system, the same bits on the
+// processor and, for float64, on the card. Functions are straight lines of arithmetic and selects, so that a
+// loop that inlines one becomes vector code; a fused multiply-add stands only where it is written.
+#ifndef MICA_MATH_BASICS_H
+#define MICA_MATH_BASICS_H
+
+#define MICA_INLINE static inline __attribute__((always_inline))
+
+namespace mica::math {
+
+using u32 = unsigned;
+using u64 = unsigned long long;
+using i64 = long long;
+using u16 = unsigned short;
+
+constexpr double kInfinity = __builtin_inf();
+constexpr double kShifter = 0x1.8p52; // adding it leaves the nearest integer in the low bits
+
+MICA_INLINE u64 bits_of(double x) { return __builtin_bit_cast(u64, x); }
+MICA_INLINE u32 bits_of(float x) { return __builtin_bit_cast(u32, x); }
+MICA_INLINE double double_of(u64 x) { return __builtin_bit_cast(double, x); }
+MICA_INLINE float float_of(u32 x) { return __builtin_bit_cast(float, x); }
+MICA_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+MICA_INLINE double abs(double x) { return __builtin_fabs(x); }
+MICA_INLINE double copy_sign(double x, double s) { return __builtin_copysign(x, s); }
+
+// 2^k for -1022 <= k <= 1023.
+MICA_INLINE double power_of_two(i64 k) { return double_of(static_cast<u64>(k + 1023) << 52); }
+
+// x * 2^k for any k that a double's exponent or its reciprocal may need twice over: two factors, one rounding
+// where the answer is subnormal.
+MICA_INLINE double scale(double x, i64 k) {
+  i64 half = k >> 1;
+  return x * power_of_two(half) * power_of_two(k - half);
+}
+
+// A number in two parts: high is the nearest double to the whole.
+struct Pair {
+  double high, low;
+};
+
+// Knuth's exact sum of any two.
+MICA_INLINE Pair two_sum(double a, double b) {
+  double s = a + b, t = s - a;
+  return {s, (a - (s - t)) + (b - t)};
+}
+// Dekker's exact sum where |a| >= |b| or a is 0.
+MICA_INLINE Pair quick_sum(double a, double b) {
+  double s = a + b;
+  return {s, b - (s - a)};
+}
+MICA_INLINE Pair two_product(double a, double b) {
+  double p = a * b;
+  return {p, fma(a, b, -p)};
+}
+MICA_INLINE Pair multiply(Pair a, double b) {
+  Pair p = two_product(a.high, b);
+  return {p.high, fma(a.low, b, p.low)};
+}
+MICA_INLINE Pair multiply(Pair a, Pair b) {
+  Pair p = two_product(a.high, b.high);
+  return {p.high, p.low + fma(a.high, b.low, a.low * b.high)};
+}
+// a / b: the first quotient and what it leaves, divided.
+MICA_INLINE Pair divide(Pair a, Pair b) {
+  double q = a.high / b.high;
+  double rest = fma(-q, b.high, a.high) + fma(-q, b.low, a.low);
+  return {q, rest / b.high};
+}
+MICA_INLINE double whole(Pair p) { return p.high + p.low; }
+
+// Horner's rule, lowest coefficient first.
+template <int N> MICA_INLINE double polynomial(const double (&c)[N], double x) {
+  double y = c[N - 1];
+#pragma clang loop unroll(full)
+  for (int i = N - 2; i >= 0; i--) y = fma(y, x, c[i]);
+  return y;
+}
+
+// The float32 answer of a function of one argument: the double rounded once more. Where the double lies so
+// near to the middle between two floats that its own rounding decides wrongly, the function's header lists
+// argument and answer (numerics.md 6: all 2^32 arguments are tested).
+MICA_INLINE float corrected(float y, float x, u32 argument, u32 answer) {
+  return bits_of(x) == argument ? float_of(answer) : y;
+}
+
+} // namespace mica::math
+#endif

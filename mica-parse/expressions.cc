@@ -1,0 +1,140 @@
+// Expressions, strongest first: postfix; address value not -; as; * / .* ./ mod and shl shr; + - or xor;
+// comparisons.
+#include "parser.h"
+
+namespace mica::parse {
+
+/// Operands with operators of one level between them, flat; a single operand stands for itself.
+template <class Operand, class IsOperator>
+Node *Parser::parse_chain(const Operand &operand, const IsOperator &is_operator) {
+  Node *first = operand();
+  if (!is_operator()) return first;
+  Node *chain = node(NodeKind::chain, lex_.place);
+  chain->add(first);
+  while (is_operator()) {
+    Node *op = node(NodeKind::operator_, lex_.place, token_text());
+    lex_.next();
+    if (op->text == "<" && is(">") && lex_.glued) fail("`<>` is no operator", "not equal is `#`");
+    if (op->text == "=" && is("=") && lex_.glued)
+      fail("`==` is no operator", "a comparison for equality is `=`");
+    chain->add(op);
+    chain->add(operand());
+  }
+  return chain;
+}
+
+Node *Parser::parse_expression() {
+  Deeper deeper(*this);
+  return parse_chain([&] { return parse_sum(); },
+                     [&] { return is("=") || is("#") || is("<") || is("<=") || is(">") || is(">="); });
+}
+
+Node *Parser::parse_sum() {
+  return parse_chain([&] { return parse_product(); },
+                     [&] { return is("+") || is("-") || is("or") || is("xor"); });
+}
+
+Node *Parser::parse_product() {
+  return parse_chain([&] { return parse_as(); },
+                     [&] {
+                       return is("*") || is("/") || is(".*") || is("./") || is("mod") || is("and") ||
+                              is("shl") || is("shr");
+                     });
+}
+
+Node *Parser::parse_as() {
+  Node *operand = parse_unary();
+  while (is("as")) {
+    Node *as = node(NodeKind::as, lex_.place);
+    lex_.next();
+    as->add(operand);
+    as->add(take_name(NodeKind::named, "a type's name"));
+    operand = as;
+  }
+  return operand;
+}
+
+Node *Parser::parse_unary() {
+  Place place = lex_.place;
+  NodeKind kind = is("-")         ? NodeKind::negate
+                  : is("not")     ? NodeKind::not_
+                  : is("address") ? NodeKind::address
+                                  : NodeKind::value;
+  if (kind == NodeKind::value && !is("value")) return parse_postfix();
+  Deeper deeper(*this);
+  lex_.next();
+  Node *unary = node(kind, place);
+  unary->add(parse_unary());
+  return unary;
+}
+
+Node *Parser::parse_postfix() {
+  Node *base = parse_primary();
+  for (;;) {
+    Place place = lex_.place;
+    if (accept("[")) {
+      Node *index = node(NodeKind::index, place);
+      index->add(base);
+      do index->add(parse_subscript());
+      while (accept(","));
+      expect("]", "after the index");
+      base = index;
+    } else if (accept(".")) {
+      Node *member = take_name(NodeKind::member, "a field's name");
+      member->add(base);
+      base = member;
+    } else if (accept("(")) {
+      Node *call = node(NodeKind::call, place);
+      call->add(base);
+      if (!is(")")) do
+          call->add(parse_expression());
+        while (accept(","));
+      expect(")", "after the arguments");
+      base = call;
+    } else
+      return base;
+  }
+}
+
+/// An index or a case label: one value or a range of them.
+Node *Parser::parse_subscript() {
+  Node *low = parse_expression();
+  Place place = lex_.place;
+  if (!accept("..")) return low;
+  Node *range = node(NodeKind::range, place);
+  range->add(low);
+  range->add(parse_expression());
+  return range;
+}
+
+Node *Parser::parse_primary() {
+  Deeper deeper(*this);
+  Place place = lex_.place;
+  if (is("(")) {
+    lex_.next();
+    if (is("*") && lex_.glued) fail("`(*` begins no comment", "comments are `{ ... }` and `// ...`");
+    Node *inner = parse_expression();
+    expect(")", "to close the parenthesis");
+    return inner;
+  }
+  NodeKind kind = NodeKind::name;
+  switch (lex_.kind) {
+  case Token::name: kind = NodeKind::name; break;
+  case Token::integer: kind = NodeKind::integer; break;
+  case Token::real: kind = NodeKind::real; break;
+  case Token::unicode: kind = NodeKind::unicode; break;
+  case Token::string: {
+    Node *text = node(NodeKind::string, place, tree_.keep(lex_.value));
+    lex_.next();
+    return text;
+  }
+  default:
+    if (is(":=")) fail("`:=` assigns and is no value", "a comparison for equality is `=`");
+    fail("expected a value, not " + shown());
+  }
+  Node *n = node(kind, place, token_text());
+  lex_.next();
+  return n;
+}
+
+} // namespace mica::parse
