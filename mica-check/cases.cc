@@ -82,12 +82,12 @@ void Checker::case_statement(const Node &node) {
       triples.push_back(static_cast<int64_t>(ends[1].integer));
     }
     const Node &body = *child->last;
-    op->regions.push_back(fill(op, [&](spectra::Region *) { statement(body); }));
+    fill(op, [&](spectra::Region *) { statement(body); });
     ++arms;
   }
-  op->regions.push_back(fill(op, [&](spectra::Region *) {
+  fill(op, [&](spectra::Region *) {
     if (otherwise) statements(*otherwise->first);
-  }));
+  });
   op->set(spectra::Attr::labels, std::move(triples));
   if (otherwise || !type->is(Kind::enumeration)) return;
   std::string missing;

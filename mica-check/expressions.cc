@@ -281,12 +281,12 @@ Operand Checker::check_short_circuit(OpCode code, Operand left, const Node &righ
   build.set_place(at);
   spectra::Op *op = build.append(OpCode::if_);
   op->operands.push_back(left.value);
-  spectra::Region *skipped = module.new_region(op);
+  spectra::Region *skipped = module.new_region();
   build.set_region(skipped);
   spectra::Value *settled = build.constant(types.lower(types.boolean()), decides);
   build.append(OpCode::yield)->operands.push_back(settled);
   build.set_region(outside);
-  inside->parent = op;
+  inside->parent = skipped->parent = op;
   op->regions.push_back(decides ? skipped : inside);
   op->regions.push_back(decides ? inside : skipped);
   return value_operand(build.add_result(op, types.lower(types.boolean())), types.boolean(), at);

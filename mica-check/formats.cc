@@ -190,12 +190,10 @@ Value *Checker::enumeration_text(Operand o, const Type *type) {
     for (size_t i = 0; i < type->enumeration->names.size(); ++i) {
       spectra::Region *arm = module.new_region(choice);
       answer(arm, std::string(type->enumeration->names[i]));
-      choice->regions.push_back(arm);
       for (size_t number : {i, i, i}) labels.push_back(static_cast<int64_t>(number));
     }
     spectra::Region *other = module.new_region(choice);
     answer(other, "?");
-    choice->regions.push_back(other);
     choice->set(spectra::Attr::labels, std::move(labels));
     answer(namer->body, "?");
   }

@@ -34,7 +34,7 @@ void Checker::while_statement(const Node &node) {
   build.set_place(node.place);
   spectra::Op *op = build.append(OpCode::while_);
   bool right = true;
-  spectra::Region *test = fill(op, [&](spectra::Region *) {
+  fill(op, [&](spectra::Region *) {
     Operand condition = check(*node.first);
     if (condition.type && condition.type->is_scalar() && condition.type->gpu) {
       error(node.first->place, "a `while` needs its condition on the host, and " + types.name(condition.type) + " lives on the card",
@@ -48,10 +48,8 @@ void Checker::while_statement(const Node &node) {
     ended = true;
   });
   ++loops;
-  spectra::Region *body = fill(op, [&](spectra::Region *) { statement(*node.last); });
+  fill(op, [&](spectra::Region *) { statement(*node.last); });
   --loops;
-  op->regions.push_back(test);
-  op->regions.push_back(body);
   if (!right) build.region()->ops.pop_back();
 }
 
@@ -69,11 +67,10 @@ void Checker::repeat_statement(const Node &node) {
     return value ? build.make(OpCode::not_, {value}) : nullptr;
   };
   build.set_place(node.place);
-  spectra::Region *test = nullptr, *body = nullptr;
   spectra::Op *op = module.new_op(OpCode::while_, node.place);
   ++loops;
   if (!has_continue(body_node)) {
-    test = fill(op, [&](spectra::Region *) {
+    fill(op, [&](spectra::Region *) {
       statement(body_node);
       if (ended) { // never reached, but must be right
         Scratch scratch(*this);
@@ -84,37 +81,35 @@ void Checker::repeat_statement(const Node &node) {
       build.append(OpCode::yield)->operands.push_back(again);
       ended = true;
     });
-    body = fill(op, [](spectra::Region *) {});
+    fill(op, [](spectra::Region *) {});
   } else {
     // `continue` goes to the condition, so the condition must be what a turn begins with: true on the first one.
     Operand first = temporary(types.boolean(), "first", node.place);
     store(first, build.constant(types.lower(types.boolean()), 1));
-    test = fill(op, [&](spectra::Region *) {
+    fill(op, [&](spectra::Region *) {
       spectra::Value *is_first = load(first);
       spectra::Op *choice = build.append(OpCode::if_);
       choice->operands.push_back(is_first);
-      choice->regions.push_back(fill(choice, [&](spectra::Region *) {
+      fill(choice, [&](spectra::Region *) {
         spectra::Value *yes = build.constant(types.lower(types.boolean()), 1);
         build.append(OpCode::yield)->operands.push_back(yes);
         ended = true;
-      }));
-      choice->regions.push_back(fill(choice, [&](spectra::Region *) {
+      });
+      fill(choice, [&](spectra::Region *) {
         spectra::Value *again = until();
         build.append(OpCode::yield)->operands.push_back(again);
         ended = true;
-      }));
+      });
       spectra::Value *go_on = build.add_result(choice, types.lower(types.boolean()));
       build.append(OpCode::yield)->operands.push_back(go_on);
       ended = true;
     });
-    body = fill(op, [&](spectra::Region *) {
+    fill(op, [&](spectra::Region *) {
       store(first, build.constant(types.lower(types.boolean()), 0));
       statement(body_node);
     });
   }
   --loops;
-  op->regions.push_back(test);
-  op->regions.push_back(body);
   build.region()->ops.push_back(op);
 }
 
@@ -176,7 +171,7 @@ void Checker::for_statement(const Node &node) {
   op->set(spectra::Attr::by, static_cast<int64_t>(by));
   if (node.is(NodeKind::for_down)) op->set(spectra::Attr::down, true);
   ++loops;
-  spectra::Region *body = fill(op, [&](spectra::Region *region) {
+  fill(op, [&](spectra::Region *region) {
     spectra::Value *counter = module.new_value(first->type, variable.symbol ? variable.symbol->name : std::string_view("i"));
     counter->region = region;
     region->args.push_back(counter);
@@ -190,7 +185,6 @@ void Checker::for_statement(const Node &node) {
     statement(body_node);
   });
   --loops;
-  op->regions.push_back(body);
 }
 
 } // namespace mica::check

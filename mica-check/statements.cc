@@ -165,13 +165,10 @@ void Checker::if_statement(const Node &node) {
     op = build.append(OpCode::if_);
     op->operands.push_back(value);
   }
-  spectra::Region *first = fill(op, [&](spectra::Region *) { statement(*then); });
-  spectra::Region *second = fill(op, [&](spectra::Region *) {
+  fill(op, [&](spectra::Region *) { statement(*then); });
+  fill(op, [&](spectra::Region *) {
     if (otherwise) statement(*otherwise);
   });
-  if (!op) return;
-  op->regions.push_back(first);
-  op->regions.push_back(second);
 }
 
 // ---- jumps -----------------------------------------------------------------------------------------------------------
