@@ -215,7 +215,10 @@ struct Checker {
     build.set_region(inside);
     ended = false;
     body(inside);
-    if (!ended) build.append(spectra::OpCode::yield);
+    if (!ended) {
+      build.set_place({});
+      build.append(spectra::OpCode::yield);
+    }
     ended = was_ended;
     build.set_region(outside);
     return inside;

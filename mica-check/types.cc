@@ -264,7 +264,7 @@ const spectra::Type *Types::lower_parameter(const Parameter &p) {
 void Types::define_records() {
   for (const RecordType &record : records_) {
     spectra::Record *target = table_.define(record.link_name);
-    if (target->defined) continue;
+    if (!target->fields.empty()) continue;
     for (const Field &field : record.fields) target->fields.push_back({std::string(field.name), lower(field.type)});
     target->defined = true;
   }
