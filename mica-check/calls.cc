@@ -22,7 +22,8 @@ Operand Checker::check_call(const Node &node, const Type *expected) {
     }
     case SymbolKind::procedure: return call_procedure(*symbol, node, expected);
     case SymbolKind::type:
-      return error(callee.place, "`" + std::string(symbol->name) + "` is a type, not a function", "write `x as " + std::string(symbol->name) + "` to convert");
+      return error(callee.place, "`" + std::string(symbol->name) + "` is a type, not a function",
+                   "write `x as " + std::string(symbol->name) + "` to convert");
     default: target = name_operand(*symbol, callee.place);
     }
   } else {
@@ -53,20 +54,24 @@ Operand Checker::check_arguments_only(const Node &call) {
 bool Checker::count_arguments(const Node &call, std::string_view name, size_t least, size_t most) {
   size_t given = call.count - 1;
   if (given >= least && given <= most) return true;
-  std::string wanted = least == most ? std::to_string(least) : most == SIZE_MAX ? "at least " + std::to_string(least)
-                                                                               : std::to_string(least) + " to " + std::to_string(most);
-  error(call.place, "`" + std::string(name) + "` takes " + wanted + (least == most && least == 1 ? " argument" : " arguments") + ", not " +
+  std::string wanted = least == most      ? std::to_string(least)
+                       : most == SIZE_MAX ? "at least " + std::to_string(least)
+                                          : std::to_string(least) + " to " + std::to_string(most);
+  error(call.place, "`" + std::string(name) + "` takes " + wanted +
+                        (least == most && least == 1 ? " argument" : " arguments") + ", not " +
                         std::to_string(given));
   return false;
 }
 
-bool Checker::check_argument(const Node &node, const std::string &purpose, const Parameter &parameter, std::vector<spectra::Value *> &operands) {
+bool Checker::check_argument(const Node &node, const std::string &purpose, const Parameter &parameter,
+                             std::vector<spectra::Value *> &operands) {
   Operand operand = check(node, parameter.type);
   if (operand.is_poison() || parameter.type->is_poison()) return false;
   return pass_argument(std::move(operand), purpose, parameter, operands);
 }
 
-bool Checker::pass_argument(Operand operand, const std::string &purpose, const Parameter &parameter, std::vector<spectra::Value *> &operands) {
+bool Checker::pass_argument(Operand operand, const std::string &purpose, const Parameter &parameter,
+                            std::vector<spectra::Value *> &operands) {
   if (parameter.by_reference) {
     if (!operand.is_place() || !operand.assignable) {
       error(operand.at, purpose + " needs a variable, since the parameter is `var`");
@@ -74,7 +79,8 @@ bool Checker::pass_argument(Operand operand, const std::string &purpose, const P
     }
     if (operand.type != parameter.type) {
       std::string got = types.name(operand.type), wanted = types.name(parameter.type);
-      error(operand.at, purpose + " needs a variable of type " + wanted + ", not " + (got == wanted ? "another type of that name" : got));
+      error(operand.at, purpose + " needs a variable of type " + wanted + ", not " +
+                            (got == wanted ? "another type of that name" : got));
       return false;
     }
     mark_changed(operand);
@@ -88,7 +94,8 @@ bool Checker::pass_argument(Operand operand, const std::string &purpose, const P
   return true;
 }
 
-bool Checker::check_arguments(const Node &call, const std::string &name, const std::vector<Parameter> &parameters,
+bool Checker::check_arguments(const Node &call, const std::string &name,
+                              const std::vector<Parameter> &parameters,
                               std::vector<spectra::Value *> &operands) {
   if (!count_arguments(call, name, parameters.size(), parameters.size())) {
     check_arguments_only(call);
@@ -107,16 +114,19 @@ Operand Checker::call_procedure(Symbol &symbol, const Node &call, const Type *) 
   resolve(symbol);
   Proc *target = symbol.proc;
   std::string name(symbol.name);
-  if (constants_only) return error(call.place, "a constant is wanted here, and `" + name + "` is called when the program runs");
+  if (constants_only)
+    return error(call.place, "a constant is wanted here, and `" + name + "` is called when the program runs");
   if (target->type && target->type->is_poison()) return check_arguments_only(call);
   std::vector<spectra::Value *> operands;
   if (target->has_open) {
-    if (!count_arguments(call, name, target->parameters.size(), target->parameters.size())) return check_arguments_only(call);
+    if (!count_arguments(call, name, target->parameters.size(), target->parameters.size()))
+      return check_arguments_only(call);
     std::vector<Operand> arguments;
     bool right = true;
     for (const Node *argument = call.first->next; argument; argument = argument->next) {
       Operand operand = check(*argument);
-      if (operand.is_place() && !operand.type->is_aggregate() && !target->parameter_types[arguments.size()].by_reference)
+      if (operand.is_place() && !operand.type->is_aggregate() &&
+          !target->parameter_types[arguments.size()].by_reference)
         operand = value_operand(load(operand), operand.type, operand.at);
       right = right && !operand.is_poison();
       arguments.push_back(std::move(operand));
@@ -142,8 +152,8 @@ Operand Checker::call_procedure(Symbol &symbol, const Node &call, const Type *) 
   return answer;
 }
 
-Operand Checker::emit_call(OpCode code, std::string_view callee, std::vector<spectra::Value *> &operands, const Type *answer,
-                           std::string_view name, spectra::Place at) {
+Operand Checker::emit_call(OpCode code, std::string_view callee, std::vector<spectra::Value *> &operands,
+                           const Type *answer, std::string_view name, spectra::Place at) {
   Operand result;
   if (answer && answer->is_aggregate()) {
     // A record or an array is answered into memory of the caller's.

@@ -21,10 +21,15 @@ struct Label {
 void Checker::case_statement(const Node &node) {
   Operand selector = check(*node.first);
   if (!selector.is_poison()) {
-    if (!selector.type || (selector.kind != Operand::Kind::value && selector.kind != Operand::Kind::place && !selector.is_constant())) {
-      selector = selector.kind == Operand::Kind::procedure ? convert(std::move(selector), types.i32(), "`case`") : not_a_value(selector);
+    if (!selector.type || (selector.kind != Operand::Kind::value && selector.kind != Operand::Kind::place &&
+                           !selector.is_constant())) {
+      selector = selector.kind == Operand::Kind::procedure
+                     ? convert(std::move(selector), types.i32(), "`case`")
+                     : not_a_value(selector);
     } else if (!selector.type->is_ordinal()) {
-      selector = error(node.first->place, "`case` chooses by an integer, character, bool or enumeration, not " + types.name(selector.type),
+      selector = error(node.first->place,
+                       "`case` chooses by an integer, character, bool or enumeration, not " +
+                           types.name(selector.type),
                        selector.type->is(Kind::string) ? "compare strings with `if`" : "");
     } else {
       selector = settle(std::move(selector));
@@ -55,7 +60,8 @@ void Checker::case_statement(const Node &node) {
       bool right = ends[0] && ends[1] && !type->is_poison();
       for (Constant &end : ends) {
         if (!right) break;
-        Operand operand = convert(constant_operand(end, range ? label->first->place : label->place), type, "a label of this `case`");
+        Operand operand = convert(constant_operand(end, range ? label->first->place : label->place), type,
+                                  "a label of this `case`");
         right = operand.is_constant();
         end = operand.constant;
       }
@@ -96,7 +102,9 @@ void Checker::case_statement(const Node &node) {
   for (size_t i = 0; i < names.size(); ++i) {
     auto above = seen.upper_bound(static_cast<__int128>(i));
     if (above != seen.begin() && std::prev(above)->second.high >= static_cast<__int128>(i)) continue;
-    if (selector.type->is(Kind::subrange) && (static_cast<int64_t>(i) < selector.type->low || static_cast<int64_t>(i) > selector.type->high)) continue;
+    if (selector.type->is(Kind::subrange) &&
+        (static_cast<int64_t>(i) < selector.type->low || static_cast<int64_t>(i) > selector.type->high))
+      continue;
     if (++count <= 3) missing += (count > 1 ? ", " : "") + std::string(names[i]);
   }
   if (count > 3) missing += " and " + std::to_string(count - 3) + " more";

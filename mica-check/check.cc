@@ -27,7 +27,8 @@ bool uses_card(const spectra::Node *root) {
   return false;
 }
 
-int check_on_this_stack(const std::string &name, const std::string &text, const Flags &flags, std::string &output) {
+int check_on_this_stack(const std::string &name, const std::string &text, const Flags &flags,
+                        std::string &output) {
   spectra::Tree tree;
   switch (spectra::read_tree(text, name, tree, std::cerr)) {
   case spectra::TreeResult::ok: break;
@@ -80,7 +81,8 @@ bool read_optimize(const std::string &words, spectra::Options &options, std::str
   for (std::string word; std::getline(list, word, ',');) {
     if (first) {
       first = false;
-      if (word != "debug" && word != "checked" && word != "O1" && word != "O2" && word != "O3" && word != "release") {
+      if (word != "debug" && word != "checked" && word != "O1" && word != "O2" && word != "O3" &&
+          word != "release") {
         wrong = word;
         return false;
       }

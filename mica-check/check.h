@@ -8,7 +8,7 @@
 namespace mica::check {
 
 struct Flags {
-  std::string device;            ///< cpu, gpu; empty: gpu where the program says `on gpu`
+  std::string device;             ///< cpu, gpu; empty: gpu where the program says `on gpu`
   std::string optimize = "debug"; ///< the tier and further words, separated by commas
 };
 

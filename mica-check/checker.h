@@ -1,11 +1,11 @@
 // The checker's state and its parts. One struct, whose functions stand in one file an idea:
 //
-//   declarations.cc  names of program, units and procedures; in any order      imports.cc    imp lists, what is not imported
-//   type_of.cc       type expressions and sizes                                constants.cc  folding, adaptation
-//   procedures.cc    headers, bodies, calls' arguments                         frames.cc     static links
-//   expressions.cc   names, fields, indices, address, value, calls             operators.cc  unary and binary
-//   conversions.cc   widening, `as`, loads                                     places.cc     reading and writing memory
-//   statements.cc loops.cc cases.cc                                            builtins.cc math.cc formats.cc
+//   declarations.cc  names of program, units and procedures; in any order      imports.cc    imp lists, what
+//   is not imported type_of.cc       type expressions and sizes                                constants.cc
+//   folding, adaptation procedures.cc    headers, bodies, calls' arguments                         frames.cc
+//   static links expressions.cc   names, fields, indices, address, value, calls             operators.cc
+//   unary and binary conversions.cc   widening, `as`, loads                                     places.cc
+//   reading and writing memory statements.cc loops.cc cases.cc builtins.cc math.cc formats.cc
 //
 // Whole values are in whole.h and its files: verbs, tape, aggregates, open shapes, promote.
 #pragma once
@@ -33,31 +33,33 @@ struct Checker {
   Types types;
   spectra::Builder build; ///< appends to the region being filled
   Scope predeclared, unit;
-  bool is_unit = false; ///< `object`: no body, no exit code
+  bool is_unit = false;              ///< `object`: no body, no exit code
   std::shared_ptr<WholeState> whole; ///< made in whole.cc
 
   // The procedure whose body is being emitted. `proc` is null in the program's body.
   Proc *proc = nullptr;
   Scope *scope = nullptr;
   spectra::Func *func = nullptr;
-  spectra::Value *frame = nullptr;   ///< %frame, where the procedure takes one
-  int loops = 0;                     ///< enclosing loops inside the innermost window (or the procedure)
-  int window = -1;                   ///< the id of the window being emitted, -1 outside
-  int depth = 0;                     ///< nesting of regions and expressions, for the limit
-  int constants_only = 0;            ///< inside a constant expression, where nothing may be left for run time
-  int temporaries = 0;               ///< how many locals of its own the function has
-  bool ended = false;                ///< the region's last operation ended it: what follows is never run
+  spectra::Value *frame = nullptr; ///< %frame, where the procedure takes one
+  int loops = 0;                   ///< enclosing loops inside the innermost window (or the procedure)
+  int window = -1;                 ///< the id of the window being emitted, -1 outside
+  int depth = 0;                   ///< nesting of regions and expressions, for the limit
+  int constants_only = 0;          ///< inside a constant expression, where nothing may be left for run time
+  int temporaries = 0;             ///< how many locals of its own the function has
+  bool ended = false;              ///< the region's last operation ended it: what follows is never run
 
   Checker(spectra::Module &module, spectra::Diag &diag);
   ~Checker();
   bool checked_tier() const { return module.options.tier == "checked"; }
   bool on_cpu() const { return module.options.device == "cpu"; }
 
-  // ---- messages: each returns so that a caller can end with it ------------------------------------------------------
+  // ---- messages: each returns so that a caller can end with it
+  // ------------------------------------------------------
   Operand error(spectra::Place at, std::string_view message, std::string_view hint = {}); ///< gives poison
   spectra::Place place_of(const Node &) const;
 
-  // ---- names (declarations.cc, imports.cc) ----------------------------------------------------------------------------
+  // ---- names (declarations.cc, imports.cc)
+  // ----------------------------------------------------------------------------
   Symbol *new_symbol(SymbolKind kind, std::string_view name, spectra::Place at);
   /// Enters a symbol; says so where the name is taken in this scope.
   bool declare(Scope &scope, Symbol *symbol);
@@ -74,7 +76,8 @@ struct Checker {
   void resolve_variable(Symbol &symbol);
   void resolve_header(Proc &proc);
 
-  // ---- types (type_of.cc) -----------------------------------------------------------------------------------------
+  // ---- types (type_of.cc)
+  // -----------------------------------------------------------------------------------------
   /// The type that a type expression states. `open_ok`: a parameter may leave its sizes open.
   /// `named` is the symbol that it gives a name to, for records that hold pointers to themselves.
   const Type *type_of(const Node &node, bool open_ok = false, Symbol *named = nullptr);
@@ -92,31 +95,36 @@ struct Checker {
   bool constant_integer(const Node &node, std::string_view what, __int128 &value);
   bool constant_size(const Node &node, int64_t &size);
 
-  // ---- expressions (expressions.cc) ---------------------------------------------------------------------------------
-  /// Checks and emits. `expected` is the target's type where there is one (makers take their shape from it); the answer
-  /// is not converted to it.
+  // ---- expressions (expressions.cc)
+  // ---------------------------------------------------------------------------------
+  /// Checks and emits. `expected` is the target's type where there is one (makers take their shape from it);
+  /// the answer is not converted to it.
   Operand check(const Node &node, const Type *expected = nullptr);
   /// The same, with constants adapted and values converted to `to`; the message names the purpose.
   Operand check_as(const Node &node, const Type *to, Purpose purpose);
-  Operand check_condition(const Node &node); ///< bool on the host (statements.cc handles device conditions first)
+  Operand
+  check_condition(const Node &node); ///< bool on the host (statements.cc handles device conditions first)
   Constant check_constant(const Node &node, const Type *expected = nullptr); ///< an error where it is none
   Operand check_call(const Node &node, const Type *expected);
   Operand check_arguments_only(const Node &call);
   /// Says where the number of arguments is wrong.
   bool count_arguments(const Node &call, std::string_view name, size_t least, size_t most);
-  bool check_argument(const Node &node, const std::string &purpose, const Parameter &parameter, std::vector<spectra::Value *> &operands);
-  bool pass_argument(Operand operand, const std::string &purpose, const Parameter &parameter, std::vector<spectra::Value *> &operands);
+  bool check_argument(const Node &node, const std::string &purpose, const Parameter &parameter,
+                      std::vector<spectra::Value *> &operands);
+  bool pass_argument(Operand operand, const std::string &purpose, const Parameter &parameter,
+                     std::vector<spectra::Value *> &operands);
   bool check_arguments(const Node &call, const std::string &name, const std::vector<Parameter> &parameters,
                        std::vector<spectra::Value *> &operands);
-  Operand emit_call(spectra::OpCode code, std::string_view callee, std::vector<spectra::Value *> &operands, const Type *answer,
-                    std::string_view name, spectra::Place at);
+  Operand emit_call(spectra::OpCode code, std::string_view callee, std::vector<spectra::Value *> &operands,
+                    const Type *answer, std::string_view name, spectra::Place at);
   Operand call_procedure(Symbol &symbol, const Node &call, const Type *expected);
   Operand check_builtin(const Builtin &, const Node &call, const Type *expected);
   Operand check_math(const Builtin &, const Node &call);
   Operand check_new(const Node &call);
   Operand check_length(const Node &call);
   Operand check_print(Verb verb, const Node &call);
-  Operand check_rest(const Node *node); ///< this argument and those after it, for their own errors; gives poison
+  Operand
+  check_rest(const Node *node); ///< this argument and those after it, for their own errors; gives poison
   spectra::Value *format_argument(Operand operand, char letter, const std::string &length, std::string &text);
   spectra::Value *enumeration_text(Operand operand, const Type *type);
   spectra::Value *pointer_argument(const Node &node, const Type *element, const std::string &purpose);
@@ -130,11 +138,13 @@ struct Checker {
   Operand name_operand(Symbol &symbol, spectra::Place at);
   Operand check_member(const Node &node);
   Operand check_index(const Node &node);
-  Operand index_into(Operand base, const Node *subscript, spectra::Place at); ///< this subscript and those after it
+  Operand index_into(Operand base, const Node *subscript,
+                     spectra::Place at); ///< this subscript and those after it
   Operand check_chain(const Node &node);
   Operand check_short_circuit(spectra::OpCode code, Operand left, const Node &right, spectra::Place at);
   Operand check_address(const Node &node);
-  /// While it lives, what is emitted goes nowhere: constants, types of expressions, code that is never reached.
+  /// While it lives, what is emitted goes nowhere: constants, types of expressions, code that is never
+  /// reached.
   struct Scratch {
     Checker &checker;
     spectra::Region *region;
@@ -146,23 +156,30 @@ struct Checker {
     ~Scratch();
   };
 
-  // ---- operators on constants and host scalars (operators.cc, constants.cc) ------------------------------------------
+  // ---- operators on constants and host scalars (operators.cc, constants.cc)
+  // ------------------------------------------
   Operand binary(spectra::OpCode code, std::string_view sign, Operand a, Operand b, spectra::Place at);
   Operand compare(spectra::OpCode code, const Operand &a, const Operand &b, spectra::Place at);
-  bool compare_pointers(spectra::OpCode code, const Operand &a, const Operand &b, spectra::Place at, Operand &answer);
+  bool compare_pointers(spectra::OpCode code, const Operand &a, const Operand &b, spectra::Place at,
+                        Operand &answer);
   Operand negate(Operand a, spectra::Place at);
   Operand invert(Operand a, spectra::Place at); ///< `not`
-  /// Gives constants beside typed operands their type and widens both to one type; false after an error (`sign` names
-  /// the operator). Works cell types only: whole values keep their shape.
+  /// Gives constants beside typed operands their type and widens both to one type; false after an error
+  /// (`sign` names the operator). Works cell types only: whole values keep their shape.
   bool unify(Operand &a, Operand &b, std::string_view sign, spectra::Place at);
-  bool fold_binary(spectra::OpCode code, const Operand &a, const Operand &b, spectra::Place at, Operand &result);
+  bool fold_binary(spectra::OpCode code, const Operand &a, const Operand &b, spectra::Place at,
+                   Operand &result);
 
-  // ---- conversions (conversions.cc) -----------------------------------------------------------------------------------
-  /// Implicit conversion: widening, constants that fit, subranges with their check, nil. Says an error where it can't.
+  // ---- conversions (conversions.cc)
+  // -----------------------------------------------------------------------------------
+  /// Implicit conversion: widening, constants that fit, subranges with their check, nil. Says an error where
+  /// it can't.
   Operand convert(Operand operand, const Type *to, Purpose purpose);
   bool fit_constant(const Constant &from, const Type *to, Constant &result);
-  Operand mismatch(const Operand &operand, const Type *to, Purpose purpose); ///< the error of a failed conversion
-  Operand not_a_value(const Operand &operand); ///< the error for a type's or verb's name, or a procedure's call
+  Operand mismatch(const Operand &operand, const Type *to,
+                   Purpose purpose); ///< the error of a failed conversion
+  Operand
+  not_a_value(const Operand &operand); ///< the error for a type's or verb's name, or a procedure's call
   spectra::Value *check_range(spectra::Value *value, const Type *type);
   spectra::Value *check_range_as(spectra::Value *value, const Type *type, int64_t low, int64_t high);
   /// Whether convert would succeed, without saying or emitting anything.
@@ -171,7 +188,8 @@ struct Checker {
   /// Gives a constant without a type of its own the type it has where nothing is beside it.
   Operand settle(Operand operand);
 
-  // ---- values and places (places.cc) ------------------------------------------------------------------------------------
+  // ---- values and places (places.cc)
+  // ------------------------------------------------------------------------------------
   /// The operand as an SSA value: emits `const` or `read`. Null for poison.
   spectra::Value *load(const Operand &operand);
   spectra::Value *emit_constant(const Constant &constant);
@@ -183,19 +201,23 @@ struct Checker {
   /// Sets an op's path; the operands of the path come first.
   void set_path(spectra::Op *op, const PathRef &path);
   /// Appends an op with a path, such as read, write, gradient, backward; `args` follow the path's operands.
-  spectra::Op *path_op(spectra::OpCode code, const PathRef &path, std::initializer_list<spectra::Value *> args);
-  Operand through_pointer(spectra::Value *pointer, const Type *element, spectra::Place at); ///< the place `pointer^`
-  Operand dereference(Operand pointer, spectra::Place at);                                  ///< with its nil check
-  spectra::Value *index_value(const Operand &index); ///< loaded, as an integer
+  spectra::Op *path_op(spectra::OpCode code, const PathRef &path,
+                       std::initializer_list<spectra::Value *> args);
+  Operand through_pointer(spectra::Value *pointer, const Type *element,
+                          spectra::Place at);              ///< the place `pointer^`
+  Operand dereference(Operand pointer, spectra::Place at); ///< with its nil check
+  spectra::Value *index_value(const Operand &index);       ///< loaded, as an integer
   void mark_changed(const Operand &place); ///< a record or array parameter that changes is copied at entry
   Operand field_of(Operand base, int field, spectra::Place at);
-  Operand element_of(Operand base, Operand index, spectra::Place at); ///< array or slice; the index is checked
+  Operand element_of(Operand base, Operand index,
+                     spectra::Place at); ///< array or slice; the index is checked
   /// A temporary in memory (a `$local` of the compiler's own) of a type that lives there.
   Operand temporary(const Type *type, std::string_view name, spectra::Place at);
   /// One copy of a record or an array.
   void copy_aggregate(const Operand &to, const Operand &from);
 
-  // ---- statements (statements.cc, loops.cc, cases.cc) -----------------------------------------------------------------
+  // ---- statements (statements.cc, loops.cc, cases.cc)
+  // -----------------------------------------------------------------
   void statement(const Node &node);
   void statements(const Node &list);
   void assign(const Node &node);
@@ -224,7 +246,8 @@ struct Checker {
     return inside;
   }
 
-  // ---- procedures (procedures.cc, frames.cc) ------------------------------------------------------------------------
+  // ---- procedures (procedures.cc, frames.cc)
+  // ------------------------------------------------------------------------
   void resolve_all(Scope &scope); ///< everything declared in it and, but for open shapes, in its procedures
   void ensure_func(Proc &proc);
   void emit_procedure(Proc &proc);
@@ -260,7 +283,7 @@ struct Checker {
   std::unordered_set<std::string> record_names;
   int type_depth = 0;
   std::unordered_set<std::string_view> local_names; ///< of the function that is being emitted
-  std::vector<Proc *> work;                         ///< procedures to emit; instances of open shapes join at the end
+  std::vector<Proc *> work; ///< procedures to emit; instances of open shapes join at the end
   std::deque<Symbol> symbols;
   std::deque<Scope> scopes;
   std::deque<Proc> procs;

@@ -16,8 +16,8 @@ const Type *type_of_integer(Types &types, __int128 value) {
 
 namespace {
 
-/// `value` rounded to `digits` binary digits with the least exponent `lowest` (of the last digit of a subnormal), to
-/// nearest even; above `greatest` it becomes infinite.
+/// `value` rounded to `digits` binary digits with the least exponent `lowest` (of the last digit of a
+/// subnormal), to nearest even; above `greatest` it becomes infinite.
 double round_digits(double value, int digits, int lowest, double greatest) {
   if (value == 0 || !std::isfinite(value)) return value;
   int exponent = std::ilogb(value) - (digits - 1);
@@ -43,8 +43,10 @@ double round_to(Scalar type, double value) {
 double integer_to_float(Scalar type, __int128 value) {
   if (type == Scalar::f64) return static_cast<double>(value);
   if (type == Scalar::f32) return static_cast<double>(static_cast<float>(value));
-  // Integers of up to 53 bits are exact in float64; longer ones overflow float16 and keep a sticky bit for bfloat16.
-  unsigned __int128 magnitude = value < 0 ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
+  // Integers of up to 53 bits are exact in float64; longer ones overflow float16 and keep a sticky bit for
+  // bfloat16.
+  unsigned __int128 magnitude =
+      value < 0 ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
   int shift = 0;
   bool sticky = false;
   while (magnitude >> 52) {
@@ -77,7 +79,8 @@ __int128 saturate_to(Scalar type, double value) {
 
 std::string text_of(__int128 value) {
   if (value == 0) return "0";
-  unsigned __int128 rest = value < 0 ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
+  unsigned __int128 rest =
+      value < 0 ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
   std::string text;
   while (rest) {
     text.insert(text.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
@@ -109,7 +112,8 @@ std::string text_of(const Constant &constant) {
   if (t->is(Kind::string)) return '"' + constant.text + '"';
   if (t->is(Kind::enumeration)) {
     size_t ordinal = static_cast<size_t>(constant.integer);
-    return ordinal < t->enumeration->names.size() ? std::string(t->enumeration->names[ordinal]) : text_of(constant.integer);
+    return ordinal < t->enumeration->names.size() ? std::string(t->enumeration->names[ordinal])
+                                                  : text_of(constant.integer);
   }
   if (t->is_bool()) return constant.integer ? "true" : "false";
   if (t->is_unicode()) {
@@ -119,9 +123,10 @@ std::string text_of(const Constant &constant) {
   }
   if (t->is_float()) {
     char buffer[64];
-    std::to_chars_result end = t->scalar == Scalar::f32
-                                   ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(constant.real))
-                                   : std::to_chars(buffer, buffer + sizeof buffer, constant.real);
+    std::to_chars_result end =
+        t->scalar == Scalar::f32
+            ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(constant.real))
+            : std::to_chars(buffer, buffer + sizeof buffer, constant.real);
     return std::string(buffer, end.ptr);
   }
   return text_of(constant.integer);

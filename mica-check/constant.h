@@ -6,12 +6,12 @@
 
 namespace mica::check {
 
-/// One constant. Integers, bool, unicode, enumerations: `integer`; floats: `real` (already rounded to the type);
-/// strings: `text` (UTF-8).
+/// One constant. Integers, bool, unicode, enumerations: `integer`; floats: `real` (already rounded to the
+/// type); strings: `text` (UTF-8).
 struct Constant {
   const Type *type = nullptr; ///< null: no constant
-  /// A literal, or computed from such alone: it has no type of its own yet and adapts to the type beside it. Integers
-  /// are then exact, floats are float64. `type` is what it has where nothing is beside it.
+  /// A literal, or computed from such alone: it has no type of its own yet and adapts to the type beside it.
+  /// Integers are then exact, floats are float64. `type` is what it has where nothing is beside it.
   bool adapts = false;
   __int128 integer = 0;
   double real = 0;

@@ -72,7 +72,8 @@ void Checker::forget(std::string_view name) {
   scope->names.emplace(name, silent);
 }
 
-// ---- collecting ------------------------------------------------------------------------------------------------------
+// ---- collecting
+// ------------------------------------------------------------------------------------------------------
 
 void Checker::collect(const Node &declaration, Scope &target) {
   auto enter = [&](SymbolKind kind, std::string_view name, const Node &at, const Node &node) {
@@ -91,8 +92,10 @@ void Checker::collect(const Node &declaration, Scope &target) {
   }
   case NodeKind::var_decl: {
     for (const Node *child : declaration.children())
-      if (child->is(NodeKind::name)) enter(SymbolKind::variable, child->text, *child, declaration);
-      else if (!child->is(NodeKind::init)) collect_enumerators(*child, target, {});
+      if (child->is(NodeKind::name))
+        enter(SymbolKind::variable, child->text, *child, declaration);
+      else if (!child->is(NodeKind::init))
+        collect_enumerators(*child, target, {});
     break;
   }
   case NodeKind::procedure:
@@ -148,7 +151,8 @@ void Checker::collect_procedure(const Node &node, Scope &target, bool external) 
   proc.external = external;
   bool fresh = declare(target, symbol);
   proc.link_name = (target.proc ? target.proc->link_name + "." : "") + std::string(node.text);
-  if (!fresh) proc.link_name += "." + std::to_string(procs.size()); // an error has been said; keep names apart
+  if (!fresh)
+    proc.link_name += "." + std::to_string(procs.size()); // an error has been said; keep names apart
   if (target.proc) target.proc->inner.push_back(&proc);
   scopes.emplace_back();
   Scope &own = scopes.back();
@@ -181,7 +185,8 @@ void Checker::collect_procedure(const Node &node, Scope &target, bool external) 
   }
 }
 
-// ---- resolving -------------------------------------------------------------------------------------------------------
+// ---- resolving
+// -------------------------------------------------------------------------------------------------------
 
 void Checker::resolve(Symbol &symbol) {
   if (symbol.state == Symbol::State::resolved) return;

@@ -38,7 +38,8 @@ Operand Checker::check(const Node &node, const Type *expected) {
     Operand pointer = check(*node.first);
     if (pointer.is_poison()) return pointer;
     if (!pointer.type || !pointer.type->is(Kind::pointer))
-      return pointer.type ? error(node.place, "`value` needs a pointer, not " + types.name(pointer.type)) : not_a_value(pointer);
+      return pointer.type ? error(node.place, "`value` needs a pointer, not " + types.name(pointer.type))
+                          : not_a_value(pointer);
     return dereference(std::move(pointer), node.place);
   }
   case NodeKind::as: {
@@ -80,7 +81,8 @@ Operand Checker::name_operand(Symbol &symbol, spectra::Place at) {
     o.type = symbol.type;
     return o;
   case SymbolKind::variable:
-    if (constants_only) return error(at, "a constant is wanted here, and `" + std::string(symbol.name) + "` is a variable");
+    if (constants_only)
+      return error(at, "a constant is wanted here, and `" + std::string(symbol.name) + "` is a variable");
     resolve(symbol);
     if (!symbol.type || symbol.type->is_poison()) return Operand{};
     return place_operand(symbol, at);
@@ -90,9 +92,7 @@ Operand Checker::name_operand(Symbol &symbol, spectra::Place at) {
     o.kind = Operand::Kind::procedure;
     o.type = symbol.proc->type;
     return o;
-  case SymbolKind::builtin:
-    o.kind = Operand::Kind::builtin;
-    return o;
+  case SymbolKind::builtin: o.kind = Operand::Kind::builtin; return o;
   }
   return Operand{};
 }
@@ -102,12 +102,14 @@ Operand Checker::check_member(const Node &node) {
   if (base.is_poison()) return base;
   if (!base.type || base.kind == Operand::Kind::procedure || base.kind == Operand::Kind::type) {
     if (base.kind == Operand::Kind::procedure)
-      return error(base.at, "`" + std::string(base.symbol->name) + "` is not called", "call it: " + std::string(base.symbol->name) + "(...)");
+      return error(base.at, "`" + std::string(base.symbol->name) + "` is not called",
+                   "call it: " + std::string(base.symbol->name) + "(...)");
     return not_a_value(base);
   }
   if (base.type->is(Kind::pointer)) base = dereference(std::move(base), node.place);
   if (!base.type->is(Kind::record))
-    return error(node.place, "`." + std::string(node.text) + "` needs a record, not " + types.name(base.type));
+    return error(node.place,
+                 "`." + std::string(node.text) + "` needs a record, not " + types.name(base.type));
   complete_records();
   int field = base.type->record->field_index(node.text);
   if (field < 0) {
@@ -125,27 +127,33 @@ Operand Checker::check_index(const Node &node) {
   Operand base = check(*node.first);
   if (base.is_poison()) return base;
   if (base.kind == Operand::Kind::procedure)
-    return error(base.at, "`" + std::string(base.symbol->name) + "` is not called", "call it: " + std::string(base.symbol->name) + "(...)");
+    return error(base.at, "`" + std::string(base.symbol->name) + "` is not called",
+                 "call it: " + std::string(base.symbol->name) + "(...)");
   if (!base.type || base.kind == Operand::Kind::type) return not_a_value(base);
   return index_into(std::move(base), node.first->next, node.place);
 }
 
 Operand Checker::index_into(Operand base, const Node *subscript, spectra::Place at) {
   for (; subscript && !base.is_poison(); subscript = subscript->next) {
-    if (base.type->is(Kind::pointer) && (base.type->element->is(Kind::array) || base.type->element->is(Kind::slice) ||
-                                         base.type->element->is_whole() || base.type->element->is(Kind::string)))
+    if (base.type->is(Kind::pointer) &&
+        (base.type->element->is(Kind::array) || base.type->element->is(Kind::slice) ||
+         base.type->element->is_whole() || base.type->element->is(Kind::string)))
       base = dereference(std::move(base), at);
-    if (base.type->is_whole() || base.type->is(Kind::open)) return check_index_whole(*this, std::move(base), subscript, at);
+    if (base.type->is_whole() || base.type->is(Kind::open))
+      return check_index_whole(*this, std::move(base), subscript, at);
     const Type *t = base.type;
     if (!t->is(Kind::array) && !t->is(Kind::slice) && !t->is(Kind::string))
       return error(subscript->place, types.name(t) + " has no elements to index");
     if (subscript->is(NodeKind::range))
-      return error(subscript->place, "rows a..b are taken of vectors, matrices and tensors only, not of " + types.name(t));
+      return error(subscript->place,
+                   "rows a..b are taken of vectors, matrices and tensors only, not of " + types.name(t));
     const Type *index_type = t->is(Kind::array) ? Types::base(t->index) : types.i64();
-    // The base is a place that the subscript's calls may change, but its address stays: only the path is kept.
+    // The base is a place that the subscript's calls may change, but its address stays: only the path is
+    // kept.
     Operand index = check(*subscript);
     if (index.is_poison()) return index;
-    if (index.kind != Operand::Kind::constant && index.kind != Operand::Kind::value && index.kind != Operand::Kind::place)
+    if (index.kind != Operand::Kind::constant && index.kind != Operand::Kind::value &&
+        index.kind != Operand::Kind::place)
       return convert(std::move(index), index_type, "an index");
     if (index_type->is_integer()) { // any integer counts
       const Type *given = Types::base(index.type);
@@ -167,11 +175,14 @@ Operand Checker::index_into(Operand base, const Node *subscript, spectra::Place 
       continue;
     }
     if (index.is_constant()) {
-      bool outside = t->is(Kind::array) ? index.constant.integer < t->low || index.constant.integer > t->high : index.constant.integer < 0;
+      bool outside = t->is(Kind::array) ? index.constant.integer < t->low || index.constant.integer > t->high
+                                        : index.constant.integer < 0;
       if (outside) {
-        Constant low{Types::base(index.type), false, t->low, 0, {}}, high{Types::base(index.type), false, t->high, 0, {}};
+        Constant low{Types::base(index.type), false, t->low, 0, {}},
+            high{Types::base(index.type), false, t->high, 0, {}};
         return error(subscript->place, "index " + text_of(index.constant) + " is outside " +
-                                           (t->is(Kind::array) ? text_of(low) + ".." + text_of(high) : std::string("the slice")));
+                                           (t->is(Kind::array) ? text_of(low) + ".." + text_of(high)
+                                                               : std::string("the slice")));
       }
     } else if (index.is_place()) {
       index = value_operand(load(index), index.type, index.at);
@@ -186,28 +197,35 @@ Operand Checker::check_address(const Node &node) {
   if (place.is_poison()) return place;
   if (!place.is_place()) {
     if (place.kind == Operand::Kind::procedure)
-      return error(node.place, "a procedure is passed by its name alone", "write " + std::string(place.symbol->name));
+      return error(node.place, "a procedure is passed by its name alone",
+                   "write " + std::string(place.symbol->name));
     return error(node.place, "`address` needs a variable");
   }
-  if (!place.assignable) return error(node.place, std::string("`address` needs a variable that can be assigned: this ") + (place.why_not ? place.why_not : "is none"));
+  if (!place.assignable)
+    return error(node.place, std::string("`address` needs a variable that can be assigned: this ") +
+                                 (place.why_not ? place.why_not : "is none"));
   if (place.symbol && place.symbol->by_reference)
-    return error(node.place, "`" + std::string(place.symbol->name) + "` is a `var` parameter, whose address can't be kept",
+    return error(node.place,
+                 "`" + std::string(place.symbol->name) +
+                     "` is a `var` parameter, whose address can't be kept",
                  "pass it on as a `var` parameter, or take a pointer as the parameter");
   mark_changed(place);
   const Type *type = types.pointer(place.type);
   return value_operand(address_of(place), type, node.place);
 }
 
-// ---- chains of operators ---------------------------------------------------------------------------------------------
+// ---- chains of operators
+// ---------------------------------------------------------------------------------------------
 
 namespace {
 
 bool operator_code(std::string_view sign, OpCode &code) {
   static const std::pair<std::string_view, OpCode> kSigns[] = {
-      {"+", OpCode::add},     {"-", OpCode::sub},   {"*", OpCode::mul},   {"/", OpCode::div},  {".*", OpCode::mul},
-      {"./", OpCode::div},    {"mod", OpCode::mod}, {"and", OpCode::and_}, {"or", OpCode::or_}, {"xor", OpCode::xor_},
-      {"shl", OpCode::shl},   {"shr", OpCode::shr}, {"=", OpCode::eq},    {"#", OpCode::ne},   {"<", OpCode::lt},
-      {"<=", OpCode::le},     {">", OpCode::gt},    {">=", OpCode::ge}};
+      {"+", OpCode::add},  {"-", OpCode::sub},    {"*", OpCode::mul},   {"/", OpCode::div},
+      {".*", OpCode::mul}, {"./", OpCode::div},   {"mod", OpCode::mod}, {"and", OpCode::and_},
+      {"or", OpCode::or_}, {"xor", OpCode::xor_}, {"shl", OpCode::shl}, {"shr", OpCode::shr},
+      {"=", OpCode::eq},   {"#", OpCode::ne},     {"<", OpCode::lt},    {"<=", OpCode::le},
+      {">", OpCode::gt},   {">=", OpCode::ge}};
   for (const auto &[text, op] : kSigns)
     if (text == sign) {
       code = op;
@@ -224,14 +242,17 @@ Operand Checker::check_chain(const Node &node) {
   while (sign && sign->next) {
     const Node &right_node = *sign->next;
     OpCode code;
-    if (!operator_code(sign->text, code)) return error(sign->place, "`" + std::string(sign->text) + "` is no operator");
-    // Operands are computed from left to right, so a variable is read before the right operand's calls can change it.
+    if (!operator_code(sign->text, code))
+      return error(sign->place, "`" + std::string(sign->text) + "` is no operator");
+    // Operands are computed from left to right, so a variable is read before the right operand's calls can
+    // change it.
     if (left.is_place() && !left.type->is_aggregate()) {
       Symbol *symbol = left.symbol;
       left = value_operand(load(left), left.type, left.at);
       left.symbol = symbol;
     }
-    bool logical = (code == OpCode::and_ || code == OpCode::or_) && left.type && left.type->is_host_scalar() && left.type->is_bool() &&
+    bool logical = (code == OpCode::and_ || code == OpCode::or_) && left.type &&
+                   left.type->is_host_scalar() && left.type->is_bool() &&
                    (left.kind == Operand::Kind::value || left.is_constant());
     if (logical) {
       left = check_short_circuit(code, std::move(left), right_node, sign->place);

@@ -1,5 +1,5 @@
-// Constant folding with the bits that the program would compute: typed integers wrap, floats round once in their type,
-// and what gives a not-a-number is left to the program (numerics.md 12).
+// Constant folding with the bits that the program would compute: typed integers wrap, floats round once in
+// their type, and what gives a not-a-number is left to the program (numerics.md 12).
 #include "checker.h"
 
 #include <cmath>
@@ -24,8 +24,10 @@ bool exact(OpCode code, __int128 x, __int128 y, __int128 &result) {
   case OpCode::or_: result = x | y; return true;
   case OpCode::xor_: result = x ^ y; return true;
   case OpCode::shl:
-    if (x == 0) result = 0;
-    else if (y >= 127) return false;
+    if (x == 0)
+      result = 0;
+    else if (y >= 127)
+      return false;
     else {
       result = static_cast<__int128>(static_cast<Wide>(x) << static_cast<int>(y));
       return (result >> static_cast<int>(y)) == x;
@@ -45,7 +47,9 @@ __int128 wrapped(OpCode code, spectra::Scalar type, __int128 x, __int128 y, bool
     result = y >= bits ? 0 : static_cast<__int128>(static_cast<Wide>(x) << static_cast<int>(y));
     return wrap_to(type, result);
   case OpCode::shr: return y >= bits ? (x < 0 ? -1 : 0) : x >> static_cast<int>(y);
-  case OpCode::mul: result = static_cast<__int128>(static_cast<Wide>(x) * static_cast<Wide>(y)); break; // low bits suffice
+  case OpCode::mul:
+    result = static_cast<__int128>(static_cast<Wide>(x) * static_cast<Wide>(y));
+    break; // low bits suffice
   default: exact(code, x, y, result);
   }
   __int128 kept = wrap_to(type, result);
@@ -68,7 +72,8 @@ double real(OpCode code, spectra::Scalar type, double x, double y) {
 
 } // namespace
 
-bool Checker::fold_binary(OpCode code, const Operand &a, const Operand &b, spectra::Place at, Operand &result) {
+bool Checker::fold_binary(OpCode code, const Operand &a, const Operand &b, spectra::Place at,
+                          Operand &result) {
   if (!a.is_constant() || !b.is_constant()) return false;
   const Constant &x = a.constant, &y = b.constant;
   const Type *t = Types::base(x.type);
@@ -79,7 +84,9 @@ bool Checker::fold_binary(OpCode code, const Operand &a, const Operand &b, spect
     c.real = real(code, t->scalar, x.real, y.real);
     if (std::isnan(c.real)) return false;
   } else if (t->is_bool()) {
-    c.integer = code == OpCode::and_ ? x.integer & y.integer : code == OpCode::or_ ? x.integer | y.integer : x.integer ^ y.integer;
+    c.integer = code == OpCode::and_  ? x.integer & y.integer
+                : code == OpCode::or_ ? x.integer | y.integer
+                                      : x.integer ^ y.integer;
   } else if (c.adapts) {
     if (!exact(code, x.integer, y.integer, c.integer)) {
       result = error(at, "the constant is too large");

@@ -1,4 +1,5 @@
-// write, writeln and Format: each conversion of the format against its argument, while compiling (language.md 9).
+// write, writeln and Format: each conversion of the format against its argument, while compiling (language.md
+// 9).
 #include "checker.h"
 
 namespace mica::check {
@@ -34,7 +35,8 @@ bool read_conversion(const std::string &format, size_t at, Conversion &c) {
     ++i;
     star_or_digits();
   }
-  while (i < format.size() && std::string_view("hlLqjzt").find(format[i]) != std::string_view::npos) c.length += format[i++];
+  while (i < format.size() && std::string_view("hlLqjzt").find(format[i]) != std::string_view::npos)
+    c.length += format[i++];
   if (i >= format.size()) return false;
   c.letter = format[i];
   c.begin = at;
@@ -68,24 +70,31 @@ std::string fitting(const Type *type) {
   if (t->is_bool()) return "%d or %v";
   if (t->is_unicode()) return "%lc";
   if (t->is_float()) return "%f";
-  const char *length = bits_of(t->scalar) == 8 ? "hh" : bits_of(t->scalar) == 16 ? "h" : bits_of(t->scalar) == 64 ? "l" : "";
+  const char *length = bits_of(t->scalar) == 8    ? "hh"
+                       : bits_of(t->scalar) == 16 ? "h"
+                       : bits_of(t->scalar) == 64 ? "l"
+                                                  : "";
   return std::string("%") + length + (is_signed(t->scalar) ? "d" : "u");
 }
 
 } // namespace
 
-/// One argument as its conversion wants it; null after an error. `text` is the conversion as written, which may change.
+/// One argument as its conversion wants it; null after an error. `text` is the conversion as written, which
+/// may change.
 Value *Checker::format_argument(Operand o, char letter, const std::string &length, std::string &text) {
   if (o.is_poison()) return nullptr;
-  if (o.kind == Operand::Kind::procedure || o.kind == Operand::Kind::nothing || o.kind == Operand::Kind::builtin || o.kind == Operand::Kind::type)
+  if (o.kind == Operand::Kind::procedure || o.kind == Operand::Kind::nothing ||
+      o.kind == Operand::Kind::builtin || o.kind == Operand::Kind::type)
     return load(convert(std::move(o), types.i32(), "`" + text + "`"));
   if (o.type->has_cells() && o.type->gpu) {
-    error(o.at, types.name(o.type) + " can't be printed where it lives", "ToHost(...) brings it down and waits");
+    error(o.at, types.name(o.type) + " can't be printed where it lives",
+          "ToHost(...) brings it down and waits");
     return nullptr;
   }
   const Type *t = Types::base(o.type);
   auto refuse = [&](const std::string &wants) -> Value * {
-    error(o.at, "`" + text + "` prints " + wants + ", not " + types.name(o.type), "`" + fitting(o.type) + "` prints " + types.name(o.type));
+    error(o.at, "`" + text + "` prints " + wants + ", not " + types.name(o.type),
+          "`" + fitting(o.type) + "` prints " + types.name(o.type));
     return nullptr;
   };
   switch (letter) {
@@ -130,7 +139,8 @@ Value *Checker::format_argument(Operand o, char letter, const std::string &lengt
       error(o.at, "`" + text + "` has no float length: only l is");
       return nullptr;
     }
-    if (o.is_constant() && o.constant.adapts && t->is_integer()) return load(convert(std::move(o), types.f64(), "`" + text + "`"));
+    if (o.is_constant() && o.constant.adapts && t->is_integer())
+      return load(convert(std::move(o), types.f64(), "`" + text + "`"));
     if (!t->is_host_scalar() || !t->is_float()) return refuse("a float");
     return load(settle(std::move(o)));
   }
@@ -153,11 +163,17 @@ Value *Checker::format_argument(Operand o, char letter, const std::string &lengt
       text.back() = 's';
       return enumeration_text(std::move(o), t);
     }
-    if (t->is_scalar() || t->is_whole() || t->is(Kind::string) || t->is(Kind::pointer)) return load(settle(std::move(o)));
-    error(o.at, "`%v` can't print " + types.name(o.type), t->is(Kind::record) ? "print its fields" : t->is(Kind::array) ? "print its elements" : "");
+    if (t->is_scalar() || t->is_whole() || t->is(Kind::string) || t->is(Kind::pointer))
+      return load(settle(std::move(o)));
+    error(o.at, "`%v` can't print " + types.name(o.type),
+          t->is(Kind::record)  ? "print its fields"
+          : t->is(Kind::array) ? "print its elements"
+                               : "");
     return nullptr;
   }
-  default: error(o.at, "`" + text + "` is no conversion", "%d %u %x %f %e %g %s %c %lc %p and %v are some"); return nullptr;
+  default:
+    error(o.at, "`" + text + "` is no conversion", "%d %u %x %f %e %g %s %c %lc %p and %v are some");
+    return nullptr;
   }
 }
 
@@ -217,7 +233,8 @@ Operand Checker::check_print(Verb verb, const Node &call) {
     if (first.is_poison()) return check_rest(node->next);
     if (!first.is_constant() || !first.type->is(Kind::string)) {
       std::string hint = "write " + name + "(\"%s\", ...)";
-      if (first.type && !first.type->is(Kind::string)) hint = "write " + name + "(\"" + fitting(first.type) + "\", ...)";
+      if (first.type && !first.type->is(Kind::string))
+        hint = "write " + name + "(\"" + fitting(first.type) + "\", ...)";
       error(node->place, "the first argument of `" + name + "` is a format, a constant string", hint);
       return check_rest(node->next);
     }
@@ -237,7 +254,8 @@ Operand Checker::check_print(Verb verb, const Node &call) {
     }
     Conversion c;
     if (!read_conversion(format, i, c)) {
-      error(format_place, "the format ends inside a conversion: `" + format.substr(i) + "`", "`%%` prints a percent sign");
+      error(format_place, "the format ends inside a conversion: `" + format.substr(i) + "`",
+            "`%%` prints a percent sign");
       return check_rest(node);
     }
     std::string text = format.substr(c.begin, c.end - c.begin);
@@ -246,7 +264,8 @@ Operand Checker::check_print(Verb verb, const Node &call) {
       return check_rest(node);
     }
     if (std::string_view("diuoxXfFeEgGaAcspv").find(c.letter) == std::string_view::npos) {
-      error(format_place, "`" + text + "` is no conversion", "%d %u %x %f %e %g %s %c %lc %p and %v are some; `%%` prints a percent sign");
+      error(format_place, "`" + text + "` is no conversion",
+            "%d %u %x %f %e %g %s %c %lc %p and %v are some; `%%` prints a percent sign");
       return check_rest(node);
     }
     for (int star = 0; star < c.stars && node; ++star, node = node->next) {
@@ -259,7 +278,8 @@ Operand Checker::check_print(Verb verb, const Node &call) {
       return Operand{};
     }
     Operand operand = check(*node);
-    if (operand.is_poison()) right = false;
+    if (operand.is_poison())
+      right = false;
     else {
       operand.at = node->is(spectra::NodeKind::call) ? node->first->place : node->place;
       Value *value = format_argument(std::move(operand), c.letter, c.length, text);
@@ -279,7 +299,8 @@ Operand Checker::check_print(Verb verb, const Node &call) {
   spectra::Op *op = build.append(verb == Verb::Format ? OpCode::format : OpCode::print);
   op->operands.assign(operands.begin(), operands.end());
   op->set(spectra::Attr::format, result);
-  if (verb == Verb::Format) return value_operand(build.add_result(op, types.lower(types.string())), types.string(), at);
+  if (verb == Verb::Format)
+    return value_operand(build.add_result(op, types.lower(types.string())), types.string(), at);
   if (verb == Verb::Writeln) op->set(spectra::Attr::newline, true);
   return nothing(at);
 }

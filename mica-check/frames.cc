@@ -1,5 +1,6 @@
-// Static links (SPECTRA.md 4): the variables of a procedure that inner ones touch live in its frame record; an inner
-// procedure gets a pointer to the frame of the procedure that it stands in, and each frame's field `up` leads further out.
+// Static links (SPECTRA.md 4): the variables of a procedure that inner ones touch live in its frame record;
+// an inner procedure gets a pointer to the frame of the procedure that it stands in, and each frame's field
+// `up` leads further out.
 #include "checker.h"
 
 namespace mica::check {
@@ -47,8 +48,10 @@ struct Toucher {
     case NodeKind::external: return; // a body of its own
     case NodeKind::assign: {
       const Node *target = node.first;
-      if (target->is(NodeKind::name)) name(*target, true);
-      else visit_target(*target);
+      if (target->is(NodeKind::name))
+        name(*target, true);
+      else
+        visit_target(*target);
       visit(*node.last);
       return;
     }
@@ -60,8 +63,10 @@ struct Toucher {
   /// The variable at the root of `F.field := x` or `F[i] := x` may be the answer too.
   void visit_target(const Node &node) {
     if (node.is(NodeKind::member) || node.is(NodeKind::index)) {
-      if (node.first->is(NodeKind::name)) name(*node.first, true);
-      else visit_target(*node.first);
+      if (node.first->is(NodeKind::name))
+        name(*node.first, true);
+      else
+        visit_target(*node.first);
       for (const Node *child = node.first->next; child; child = child->next) visit(*child);
       return;
     }
@@ -106,7 +111,8 @@ void Checker::define_frame(Proc &owner) {
     const bool answer = variable == owner.answer_variable;
     const Type *type = answer ? owner.answer : variable->type;
     if (!type) type = types.poison();
-    const bool pointer = variable->by_reference || ((variable->is_parameter || answer) && type->is_aggregate());
+    const bool pointer =
+        variable->by_reference || ((variable->is_parameter || answer) && type->is_aggregate());
     std::string name(variable->name);
     while (record_has(*record, name)) name += ".1";
     record->fields.push_back({name, pointer ? types.table().pointer(types.lower(type)) : types.lower(type)});
@@ -114,9 +120,12 @@ void Checker::define_frame(Proc &owner) {
   record->defined = true;
 }
 
-bool Checker::record_has(const spectra::Record &record, std::string_view name) { return record.field_index(name) >= 0; }
+bool Checker::record_has(const spectra::Record &record, std::string_view name) {
+  return record.field_index(name) >= 0;
+}
 
-/// A field of the frame: of the current procedure's own `$frame`, or of an outer one's through the static links.
+/// A field of the frame: of the current procedure's own `$frame`, or of an outer one's through the static
+/// links.
 Operand Checker::frame_field(Proc &owner, int field, Symbol *variable) {
   Operand o;
   o.kind = Operand::Kind::place;
@@ -136,15 +145,16 @@ Operand Checker::frame_field(Proc &owner, int field, Symbol *variable) {
 /// `%frame` and then `up` until the frame of `owner`, as a pointer to its record.
 spectra::Value *Checker::outer_frame(Proc &owner) {
   spectra::Value *untyped = outer_frame_untyped(owner);
-  return build.make_typed(OpCode::frame_as, {untyped}, types.table().pointer(types.table().record(owner.link_name + ".frame")));
+  return build.make_typed(OpCode::frame_as, {untyped},
+                          types.table().pointer(types.table().record(owner.link_name + ".frame")));
 }
 
 spectra::Value *Checker::outer_frame_untyped(const Proc &owner) {
   spectra::Value *current = frame;
   Proc *at = proc->outer;
   while (at && at != &owner && current) {
-    spectra::Value *record =
-        build.make_typed(OpCode::frame_as, {current}, types.table().pointer(types.table().record(at->link_name + ".frame")));
+    spectra::Value *record = build.make_typed(
+        OpCode::frame_as, {current}, types.table().pointer(types.table().record(at->link_name + ".frame")));
     PathRef up;
     up.base = Path::Base::pointer;
     up.pointer = record;
@@ -162,7 +172,8 @@ spectra::Value *Checker::frame_for(const Proc &callee) {
   own.base = Path::Base::local;
   own.symbol = "frame";
   spectra::Op *op = path_op(OpCode::address, own, {});
-  spectra::Value *pointer = build.add_result(op, types.table().pointer(types.table().record(proc->link_name + ".frame")));
+  spectra::Value *pointer =
+      build.add_result(op, types.table().pointer(types.table().record(proc->link_name + ".frame")));
   return build.make(OpCode::frame_of, {pointer});
 }
 
@@ -173,7 +184,8 @@ Operand Checker::place_operand(Symbol &variable, spectra::Place at) {
   o.symbol = &variable;
   o.at = at;
   const bool answer = variable.proc != nullptr;
-  const bool pointer = variable.by_reference || ((variable.is_parameter || answer) && variable.type->is_aggregate());
+  const bool pointer =
+      variable.by_reference || ((variable.is_parameter || answer) && variable.type->is_aggregate());
   build.set_place(at);
   if (!variable.owner) {
     o.path.base = Path::Base::global;
@@ -189,7 +201,8 @@ Operand Checker::place_operand(Symbol &variable, spectra::Place at) {
       return o;
     }
     o.path.base = Path::Base::pointer;
-    o.path.pointer = build.add_result(path_op(OpCode::read, field.path, {}), types.table().pointer(types.lower(variable.type)), variable.name);
+    o.path.pointer = build.add_result(path_op(OpCode::read, field.path, {}),
+                                      types.table().pointer(types.lower(variable.type)), variable.name);
     return o;
   }
   if (pointer) {

@@ -37,17 +37,20 @@ void Checker::declare_predeclared() {
     const char *least, *greatest;
     Scalar scalar;
   };
-  static const Limit kLimits[] = {{"MinInt8", "MaxInt8", Scalar::i8},      {"MinInt16", "MaxInt16", Scalar::i16},
-                                  {"MinInt32", "MaxInt32", Scalar::i32},   {"MinInt64", "MaxInt64", Scalar::i64},
-                                  {nullptr, "MaxUInt8", Scalar::u8},       {nullptr, "MaxUInt16", Scalar::u16},
-                                  {nullptr, "MaxUInt32", Scalar::u32},     {nullptr, "MaxUInt64", Scalar::u64}};
+  static const Limit kLimits[] = {
+      {"MinInt8", "MaxInt8", Scalar::i8},    {"MinInt16", "MaxInt16", Scalar::i16},
+      {"MinInt32", "MaxInt32", Scalar::i32}, {"MinInt64", "MaxInt64", Scalar::i64},
+      {nullptr, "MaxUInt8", Scalar::u8},     {nullptr, "MaxUInt16", Scalar::u16},
+      {nullptr, "MaxUInt32", Scalar::u32},   {nullptr, "MaxUInt64", Scalar::u64}};
   // They adapt like the literals that they stand for.
   for (const Limit &limit : kLimits) {
-    if (limit.least) constant(limit.least, type_of_integer(types, min_of(limit.scalar)), min_of(limit.scalar), true);
+    if (limit.least)
+      constant(limit.least, type_of_integer(types, min_of(limit.scalar)), min_of(limit.scalar), true);
     constant(limit.greatest, type_of_integer(types, max_of(limit.scalar)), max_of(limit.scalar), true);
   }
   for (const BuiltinName &known : builtin_names())
-    if (known.builtin.library == Library::predeclared) enter(SymbolKind::builtin, known.name)->builtin = known.builtin;
+    if (known.builtin.library == Library::predeclared)
+      enter(SymbolKind::builtin, known.name)->builtin = known.builtin;
   if (!is_unit) {
     Symbol *code = enter(SymbolKind::variable, "exit");
     code->type = types.i32();
@@ -69,10 +72,12 @@ void Checker::collect_imports(const Node &root) {
         }
         std::string text(name->text);
         if (symbol) {
-          error(name->place, "`" + text + "` is imported from " + std::string(list->text) + " and declared here too");
+          error(name->place,
+                "`" + text + "` is imported from " + std::string(list->text) + " and declared here too");
           continue;
         }
-        error(name->place, "`" + text + "` is imported from " + std::string(list->text) + ", but nothing says what it is",
+        error(name->place,
+              "`" + text + "` is imported from " + std::string(list->text) + ", but nothing says what it is",
               "declare it: `external function " + text + "(...) : ...;`");
         unit.names.emplace(name->text, new_symbol(SymbolKind::poison, name->text, name->place));
         continue;
@@ -82,7 +87,8 @@ void Checker::collect_imports(const Node &root) {
       std::vector<std::string> candidates;
       for (const BuiltinName &known : builtin_names()) {
         // What is predeclared may be named in a list of std's as well.
-        const bool here = known.builtin.library == library || (from_std && known.builtin.library == Library::predeclared);
+        const bool here =
+            known.builtin.library == library || (from_std && known.builtin.library == Library::predeclared);
         if (here && name->text == known.name) found = &known;
         if (here) candidates.emplace_back(known.name);
       }
@@ -101,7 +107,9 @@ void Checker::collect_imports(const Node &root) {
       symbol->builtin = found->builtin;
       // The same import twice is harmless.
       Symbol *there = unit.find_here(name->text);
-      if (there && there->kind == SymbolKind::builtin && there->builtin.verb == found->builtin.verb && there->builtin.real == found->builtin.real) continue;
+      if (there && there->kind == SymbolKind::builtin && there->builtin.verb == found->builtin.verb &&
+          there->builtin.real == found->builtin.real)
+        continue;
       declare(unit, symbol);
     }
   }
@@ -118,9 +126,11 @@ void Checker::check_exports(const Node &root) {
         for (const Symbol *known : unit.order)
           if (known->kind == SymbolKind::procedure) candidates.emplace_back(known->name);
         std::string near = spectra::nearest_name(text, candidates);
-        error(name->place, "`" + text + "` is exported but not declared", near.empty() ? "" : "did you mean `" + near + "`?");
+        error(name->place, "`" + text + "` is exported but not declared",
+              near.empty() ? "" : "did you mean `" + near + "`?");
       } else if (symbol->kind != SymbolKind::procedure || symbol->proc->external) {
-        error(name->place, "only procedures and functions of the unit can be exported, and `" + text + "` is none");
+        error(name->place,
+              "only procedures and functions of the unit can be exported, and `" + text + "` is none");
       } else {
         symbol->proc->exported = true;
       }

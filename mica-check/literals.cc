@@ -21,7 +21,10 @@ Operand Checker::integer_literal(const Node &node) {
   for (size_t i = begin; i < node.text.size(); ++i) {
     char c = node.text[i];
     if (c == '_') continue;
-    int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+    int digit = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : 99;
     if (digit >= base) return error(node.place, "`" + std::string(node.text) + "` is no integer");
     __int128 next;
     if (__builtin_mul_overflow(constant.integer, static_cast<__int128>(base), &next) ||
@@ -43,7 +46,8 @@ Operand Checker::real_literal(const Node &node) {
   if (read.ec == std::errc::result_out_of_range) {
     // Too small is zero, which is its nearest value; too large has no nearest value.
     constant.real = std::strtod(digits.c_str(), nullptr);
-    if (!std::isfinite(constant.real)) return error(node.place, std::string(node.text) + " is too large for float64");
+    if (!std::isfinite(constant.real))
+      return error(node.place, std::string(node.text) + " is too large for float64");
   } else if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) {
     return error(node.place, "`" + std::string(node.text) + "` is no number");
   }
@@ -90,7 +94,8 @@ const Type *Checker::type_of_expression(const Node &node) {
 }
 
 Checker::Scratch::Scratch(Checker &c)
-    : checker(c), region(c.build.region()), func(c.func), place(c.build.place()), ended(c.ended), scratch(c.module.memory.get()) {
+    : checker(c), region(c.build.region()), func(c.func), place(c.build.place()), ended(c.ended),
+      scratch(c.module.memory.get()) {
   c.build.set_region(c.module.new_region());
   c.func = &scratch;
   c.ended = false;

@@ -37,7 +37,9 @@ void Checker::while_statement(const Node &node) {
   fill(op, [&](spectra::Region *) {
     Operand condition = check(*node.first);
     if (condition.type && condition.type->is_scalar() && condition.type->gpu) {
-      error(node.first->place, "a `while` needs its condition on the host, and " + types.name(condition.type) + " lives on the card",
+      error(node.first->place,
+            "a `while` needs its condition on the host, and " + types.name(condition.type) +
+                " lives on the card",
             "ToHost(...) brings it down and waits");
       condition = Operand{};
     }
@@ -58,7 +60,9 @@ void Checker::repeat_statement(const Node &node) {
   auto until = [&] { // yields whether to go on
     Operand condition = check(*node.last);
     if (condition.type && condition.type->is_scalar() && condition.type->gpu) {
-      error(node.last->place, "`until` needs its condition on the host, and " + types.name(condition.type) + " lives on the card",
+      error(node.last->place,
+            "`until` needs its condition on the host, and " + types.name(condition.type) +
+                " lives on the card",
             "ToHost(...) brings it down and waits");
       condition = Operand{};
     }
@@ -83,7 +87,8 @@ void Checker::repeat_statement(const Node &node) {
     });
     fill(op, [](spectra::Region *) {});
   } else {
-    // `continue` goes to the condition, so the condition must be what a turn begins with: true on the first one.
+    // `continue` goes to the condition, so the condition must be what a turn begins with: true on the first
+    // one.
     Operand first = temporary(types.boolean(), "first", node.place);
     store(first, build.constant(types.lower(types.boolean()), 1));
     fill(op, [&](spectra::Region *) {
@@ -124,7 +129,9 @@ void Checker::for_statement(const Node &node) {
     if (!variable.is_place() || !variable.assignable)
       variable = error(variable_node.place, "a `for` counts in a variable");
     else if (!variable.type->is_ordinal())
-      variable = error(variable_node.place, "a `for` counts in an integer, character, bool or enumeration, not " + types.name(variable.type),
+      variable = error(variable_node.place,
+                       "a `for` counts in an integer, character, bool or enumeration, not " +
+                           types.name(variable.type),
                        variable.type->is_float() ? "count in an int32 and compute the float from it" : "");
   }
   const Type *type = variable.is_poison() ? types.poison() : variable.type;
@@ -140,8 +147,10 @@ void Checker::for_statement(const Node &node) {
   Operand from = bound(from_node, "the start of `for`");
   Operand to = bound(to_node, "the end of `for`");
   __int128 by = 1;
-  if (by_node && constant_integer(*by_node->first, "`by`", by) && (by < 1 || by > max_of(spectra::Scalar::i64))) {
-    error(by_node->first->place, "`by` needs a positive constant, not " + text_of(by), "`downto` counts down");
+  if (by_node && constant_integer(*by_node->first, "`by`", by) &&
+      (by < 1 || by > max_of(spectra::Scalar::i64))) {
+    error(by_node->first->place, "`by` needs a positive constant, not " + text_of(by),
+          "`downto` counts down");
     by = 1;
   }
   if (variable.is_poison() || from.is_poison() || to.is_poison()) {
@@ -158,7 +167,8 @@ void Checker::for_statement(const Node &node) {
     if (node.is(NodeKind::for_down)) std::swap(low, high);
     inside = low > high || (low >= type->low && high <= type->high);
     if (!inside) {
-      const Operand &wrong = from.constant.integer < type->low || from.constant.integer > type->high ? from : to;
+      const Operand &wrong =
+          from.constant.integer < type->low || from.constant.integer > type->high ? from : to;
       error(wrong.at, text_of(wrong.constant) + " is outside " + types.name(type));
       inside = true;
     }
@@ -172,7 +182,8 @@ void Checker::for_statement(const Node &node) {
   if (node.is(NodeKind::for_down)) op->set(spectra::Attr::down, true);
   ++loops;
   fill(op, [&](spectra::Region *region) {
-    spectra::Value *counter = module.new_value(first->type, variable.symbol ? variable.symbol->name : std::string_view("i"));
+    spectra::Value *counter =
+        module.new_value(first->type, variable.symbol ? variable.symbol->name : std::string_view("i"));
     counter->region = region;
     region->args.push_back(counter);
     build.set_place(variable_node.place);
@@ -180,7 +191,8 @@ void Checker::for_statement(const Node &node) {
     const spectra::Type *wanted = types.lower_value(type);
     if (!inside) value = check_range(value, type);
     if (value->type != wanted)
-      value = base->is_bool() ? build.make(OpCode::ne, {value, build.constant(value->type, 0)}) : build.make_typed(OpCode::cast, {value}, wanted);
+      value = base->is_bool() ? build.make(OpCode::ne, {value, build.constant(value->type, 0)})
+                              : build.make_typed(OpCode::cast, {value}, wanted);
     store(variable, value);
     statement(body_node);
   });

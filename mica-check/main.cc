@@ -10,14 +10,20 @@ int main(int argc, char **argv) {
   return spectra::run_stage(
       argc, argv, info,
       [&](CLI::App &app) {
-        app.add_option("--device", flags.device, "cpu: `on gpu` means the processor; gpu (the default where a program says `on gpu`)")
+        app.add_option("--device", flags.device,
+                       "cpu: `on gpu` means the processor; gpu (the default where a program says `on gpu`)")
             ->check(CLI::IsMember({"cpu", "gpu"}));
-        app.add_option("--optimize", flags.optimize, "debug, checked, O1, O2, O3 or release; then, after commas, fp_tensor_float32, fp_half_intermediates")
+        app.add_option("--optimize", flags.optimize,
+                       "debug, checked, O1, O2, O3 or release; then, after commas, fp_tensor_float32, "
+                       "fp_half_intermediates")
             ->check([](const std::string &words) {
               spectra::Options options;
               std::string wrong;
-              return mica::check::read_optimize(words, options, wrong) ? std::string() : "no tier or word `" + wrong + "`";
+              return mica::check::read_optimize(words, options, wrong) ? std::string()
+                                                                       : "no tier or word `" + wrong + "`";
             });
       },
-      [&](const spectra::StageInput &input, std::string &output) { return mica::check::check_text(input.name, input.text, flags, output); });
+      [&](const spectra::StageInput &input, std::string &output) {
+        return mica::check::check_text(input.name, input.text, flags, output);
+      });
 }

@@ -56,7 +56,9 @@ Operand Checker::check_math(const Builtin &builtin, const Node &call) {
   const bool single = builtin.real == spectra::Scalar::f32;
   const std::string name = std::string(verb_name(builtin.verb)) + (single ? "f" : "");
   const Type *type = types.scalar(builtin.real);
-  size_t wanted = builtin.verb == Verb::MathFma ? 3 : builtin.verb == Verb::MathPow || builtin.verb == Verb::MathFmod ? 2 : 1;
+  size_t wanted = builtin.verb == Verb::MathFma                                     ? 3
+                  : builtin.verb == Verb::MathPow || builtin.verb == Verb::MathFmod ? 2
+                                                                                    : 1;
   if (!count_arguments(call, name, wanted, wanted)) return check_arguments_only(call);
   std::vector<Value *> operands;
   bool tracked = false, wrong = false;
@@ -66,10 +68,13 @@ Operand Checker::check_math(const Builtin &builtin, const Node &call) {
     Operand operand = check(*node);
     if (operand.type && operand.type->is_device_or_whole()) {
       const char *verb = cell_verb(builtin.verb);
-      operand = error(node->place, "`" + name + "` takes a " + source_name(builtin.real) + ", not " + types.name(operand.type),
-                      verb ? "`" + std::string(verb) + "` works cell by cell and on the card" : "");
+      operand =
+          error(node->place,
+                "`" + name + "` takes a " + source_name(builtin.real) + ", not " + types.name(operand.type),
+                verb ? "`" + std::string(verb) + "` works cell by cell and on the card" : "");
     } else if (!operand.is_poison() && single && operand.type == types.f64() && !operand.gives_way()) {
-      operand = error(node->place, purpose + " needs float32, not float64", "`" + std::string(verb_name(builtin.verb)) + "` takes a float64");
+      operand = error(node->place, purpose + " needs float32, not float64",
+                      "`" + std::string(verb_name(builtin.verb)) + "` takes a float64");
     }
     tracked = tracked || (operand.type && operand.type->tracked);
     operands.push_back(load(convert(std::move(operand), type, purpose)));

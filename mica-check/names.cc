@@ -8,7 +8,8 @@ const std::vector<BuiltinName> &builtin_names() {
     static std::vector<std::string> single; // libm's names with `f`
     std::vector<BuiltinName> all;
     single.reserve(64);
-#define MICA_VERB(id, text, library) all.push_back({text, {Verb::id, Library::library, spectra::Scalar::f64}});
+#define MICA_VERB(id, text, library)                                                                         \
+  all.push_back({text, {Verb::id, Library::library, spectra::Scalar::f64}});
 #include "names.inc"
 #undef MICA_VERB
     size_t count = all.size();
@@ -33,8 +34,9 @@ const char *library_name(Library library) {
 
 const char *verb_name(Verb verb) {
   switch (verb) {
-#define MICA_VERB(id, text, library)                                                                                   \
-  case Verb::id: return text;
+#define MICA_VERB(id, text, library)                                                                         \
+  case Verb::id:                                                                                             \
+    return text;
 #include "names.inc"
 #undef MICA_VERB
   }

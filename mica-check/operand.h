@@ -1,4 +1,5 @@
-// What an expression is once it has been checked: a constant, a value, a place in memory, or a name that is none of these.
+// What an expression is once it has been checked: a constant, a value, a place in memory, or a name that is
+// none of these.
 #pragma once
 #include "constant.h"
 #include "scope.h"
@@ -6,14 +7,15 @@
 
 namespace mica::check {
 
-/// A place in memory, as Spectra's paths reach it; emitted by `read`, `write` and `address` at the moment of use.
+/// A place in memory, as Spectra's paths reach it; emitted by `read`, `write` and `address` at the moment of
+/// use.
 struct PathRef {
   spectra::Path::Base base = spectra::Path::Base::none;
   std::string_view symbol;           ///< global, local
   spectra::Value *pointer = nullptr; ///< pointer
   struct Step {
     spectra::Path::Step::Kind kind;
-    int64_t index = 0;             ///< field, constant
+    int64_t index = 0;               ///< field, constant
     spectra::Value *value = nullptr; ///< dynamic
   };
   std::vector<Step> steps;
@@ -31,15 +33,17 @@ struct Operand {
     type,      ///< a type's name: `type`
   };
   Kind kind = Kind::poison;
-  const Type *type = nullptr; ///< of the value, tracked where the place is or the value depends on a tracked one
+  const Type *type =
+      nullptr; ///< of the value, tracked where the place is or the value depends on a tracked one
   Constant constant;
   spectra::Value *value = nullptr;
   PathRef path;
-  Symbol *symbol = nullptr;        ///< place: the variable that the path starts at (also through frames), null after `^`
-  spectra::Place at;               ///< where the expression stands, for messages and operations
-  bool assignable = true;          ///< place
-  const char *why_not = nullptr;   ///< place, not assignable: the reason, as a message ends
-  bool adapts = false;             ///< value: RandomFloat and its like, whose float type the place beside decides
+  Symbol *symbol =
+      nullptr;       ///< place: the variable that the path starts at (also through frames), null after `^`
+  spectra::Place at; ///< where the expression stands, for messages and operations
+  bool assignable = true;        ///< place
+  const char *why_not = nullptr; ///< place, not assignable: the reason, as a message ends
+  bool adapts = false; ///< value: RandomFloat and its like, whose float type the place beside decides
 
   bool is_poison() const { return kind == Kind::poison; }
   bool is_constant() const { return kind == Kind::constant; }

@@ -52,7 +52,8 @@ bool Checker::unify(Operand &a, Operand &b, std::string_view sign, spectra::Plac
     const Type *to = types.with_tracked(Types::base(beside.type), false);
     if (constant.is_constant()) {
       Constant fitted;
-      if (fit_constant(constant.constant, to, fitted)) constant = constant_operand(std::move(fitted), constant.at);
+      if (fit_constant(constant.constant, to, fitted))
+        constant = constant_operand(std::move(fitted), constant.at);
     } else if (to->is_float() && to->is_host_scalar()) {
       constant = convert(std::move(constant), to, sign);
     }
@@ -66,7 +67,8 @@ bool Checker::unify(Operand &a, Operand &b, std::string_view sign, spectra::Plac
       a.constant.adapts = b.constant.adapts = a.constant.adapts && b.constant.adapts;
     return true;
   }
-  if (a.is_constant() && b.is_constant() && a.constant.adapts && b.constant.adapts && ta->is_scalar() && tb->is_scalar()) {
+  if (a.is_constant() && b.is_constant() && a.constant.adapts && b.constant.adapts && ta->is_scalar() &&
+      tb->is_scalar()) {
     bool numbers = (ta->is_integer() || ta->is_float()) && (tb->is_integer() || tb->is_float());
     if (numbers) {
       if (ta->is_integer() && tb->is_integer()) return true; // exact
@@ -91,21 +93,27 @@ bool Checker::unify(Operand &a, Operand &b, std::string_view sign, spectra::Plac
     return true;
   }
   std::string hint;
-  bool numbers = ta->is_scalar() && tb->is_scalar() && !ta->is_bool() && !tb->is_bool() && !ta->is_unicode() && !tb->is_unicode();
+  bool numbers = ta->is_scalar() && tb->is_scalar() && !ta->is_bool() && !tb->is_bool() &&
+                 !ta->is_unicode() && !tb->is_unicode();
   if (numbers) hint = "neither holds every value of the other: convert one with `as`";
-  error(at, "`" + std::string(sign) + "` has operands of different types: " + types.name(a.type) + " and " + types.name(b.type), hint);
+  error(at,
+        "`" + std::string(sign) + "` has operands of different types: " + types.name(a.type) + " and " +
+            types.name(b.type),
+        hint);
   return false;
 }
 
 Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b, spectra::Place at) {
   if (a.is_poison() || b.is_poison()) return Operand{};
   for (Operand *o : {&a, &b}) {
-    if (o->kind == Operand::Kind::nothing || o->kind == Operand::Kind::builtin || o->kind == Operand::Kind::type)
+    if (o->kind == Operand::Kind::nothing || o->kind == Operand::Kind::builtin ||
+        o->kind == Operand::Kind::type)
       return not_a_value(*o);
     if (o->kind == Operand::Kind::procedure) {
       Operand &other = o == &a ? b : a;
       if (!(other.type && other.type->is(Kind::nil)))
-        return error(o->at, "`" + std::string(o->symbol->name) + "` is not called", "call it: " + std::string(o->symbol->name) + "(...)");
+        return error(o->at, "`" + std::string(o->symbol->name) + "` is not called",
+                     "call it: " + std::string(o->symbol->name) + "(...)");
       o->type = o->symbol->proc->type;
     }
   }
@@ -114,7 +122,8 @@ Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b
   const Type *ta = Types::base(a.type), *tb = Types::base(b.type);
   build.set_place(at);
 
-  if (ta->is(Kind::string) && tb->is(Kind::string) && (code == OpCode::add || code == OpCode::eq || code == OpCode::ne)) {
+  if (ta->is(Kind::string) && tb->is(Kind::string) &&
+      (code == OpCode::add || code == OpCode::eq || code == OpCode::ne)) {
     if (a.is_constant() && b.is_constant()) {
       Constant c;
       if (code == OpCode::add) {
@@ -128,7 +137,8 @@ Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b
     }
     spectra::Value *left = load(a), *right = load(b);
     build.set_place(at);
-    if (code == OpCode::add) return value_operand(build.make(OpCode::string_concat, {left, right}), types.string(), at);
+    if (code == OpCode::add)
+      return value_operand(build.make(OpCode::string_concat, {left, right}), types.string(), at);
     spectra::Value *same = build.make(OpCode::string_equal, {left, right});
     if (code == OpCode::ne) same = build.make(OpCode::not_, {same});
     return value_operand(same, types.boolean(), at);
@@ -144,8 +154,10 @@ Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b
 
   if (code == OpCode::shl || code == OpCode::shr) {
     if (!accepts(code, ta) || !accepts(code, tb))
-      return error(at, "`" + std::string(sign) + "` needs integers, not " + types.name(accepts(code, ta) ? b.type : a.type));
-    if (b.is_constant() && b.constant.integer < 0) return error(b.at, "a shift by " + text_of(b.constant.integer));
+      return error(at, "`" + std::string(sign) + "` needs integers, not " +
+                           types.name(accepts(code, ta) ? b.type : a.type));
+    if (b.is_constant() && b.constant.integer < 0)
+      return error(b.at, "a shift by " + text_of(b.constant.integer));
     Operand folded;
     if (fold_binary(code, a, b, at, folded)) return folded;
     a = settle(std::move(a));
@@ -159,18 +171,25 @@ Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b
   if (!fits) {
     const Type *wrong = (comparison ? ta->is_scalar() : accepts(code, ta)) ? b.type : a.type;
     std::string hint;
-    if (code == OpCode::add && (ta->is(Kind::string) || tb->is(Kind::string))) hint = "Format(\"%v\", x) makes a string of any value";
-    else if (is_bitwise(code) && Types::base(wrong)->is_float()) hint = code == OpCode::mod ? "fmod of libm takes floats" : "";
-    else if (comparison && ta == tb && ta->is(Kind::string)) hint = "strings have `=` and `#`";
+    if (code == OpCode::add && (ta->is(Kind::string) || tb->is(Kind::string)))
+      hint = "Format(\"%v\", x) makes a string of any value";
+    else if (is_bitwise(code) && Types::base(wrong)->is_float())
+      hint = code == OpCode::mod ? "fmod of libm takes floats" : "";
+    else if (comparison && ta == tb && ta->is(Kind::string))
+      hint = "strings have `=` and `#`";
     if (comparison)
-      return error(at, "`" + std::string(sign) + "` can't compare " + types.name(a.type) + " and " + types.name(b.type), hint);
+      return error(at,
+                   "`" + std::string(sign) + "` can't compare " + types.name(a.type) + " and " +
+                       types.name(b.type),
+                   hint);
     return error(at, "`" + std::string(sign) + "` needs " + needs(code) + ", not " + types.name(wrong), hint);
   }
   if (!unify(a, b, sign, at)) return Operand{};
   if (comparison) return compare(code, a, b, at);
 
   const Type *result = types.with_tracked(Types::base(a.type), a.type->tracked || b.type->tracked);
-  if ((code == OpCode::div || code == OpCode::mod) && Types::base(b.type)->is_integer() && b.is_constant() && b.constant.integer == 0)
+  if ((code == OpCode::div || code == OpCode::mod) && Types::base(b.type)->is_integer() && b.is_constant() &&
+      b.constant.integer == 0)
     return error(at, std::string("division by zero"));
   Operand folded;
   if (fold_binary(code, a, b, at, folded)) return folded;
@@ -194,7 +213,8 @@ Operand Checker::compare(OpCode code, const Operand &a, const Operand &b, spectr
       default: return x >= y;
       }
     };
-    c.integer = real ? holds(a.constant.real, b.constant.real) : holds(a.constant.integer, b.constant.integer);
+    c.integer =
+        real ? holds(a.constant.real, b.constant.real) : holds(a.constant.integer, b.constant.integer);
     return constant_operand(std::move(c), at);
   }
   spectra::Value *left = load(a), *right = load(b);
@@ -202,9 +222,13 @@ Operand Checker::compare(OpCode code, const Operand &a, const Operand &b, spectr
   return value_operand(build.make(code, {left, right}), types.boolean(), at);
 }
 
-/// `=` and `#` of pointers, and of slices and procedures with nil. False where the operands are none of these.
-bool Checker::compare_pointers(OpCode code, const Operand &a, const Operand &b, spectra::Place at, Operand &answer) {
-  auto points = [](const Type *t) { return t->is(Kind::pointer) || t->is(Kind::slice) || t->is(Kind::procedure) || t->is(Kind::nil); };
+/// `=` and `#` of pointers, and of slices and procedures with nil. False where the operands are none of
+/// these.
+bool Checker::compare_pointers(OpCode code, const Operand &a, const Operand &b, spectra::Place at,
+                               Operand &answer) {
+  auto points = [](const Type *t) {
+    return t->is(Kind::pointer) || t->is(Kind::slice) || t->is(Kind::procedure) || t->is(Kind::nil);
+  };
   if (!points(a.type) && !points(b.type)) return false;
   if (!points(a.type) || !points(b.type)) return false;
   bool nil_a = a.type->is(Kind::nil), nil_b = b.type->is(Kind::nil);
@@ -225,7 +249,8 @@ bool Checker::compare_pointers(OpCode code, const Operand &a, const Operand &b, 
     build.set_place(at);
     same = build.make(OpCode::pointer_equal, {left, right});
   } else {
-    answer = error(at, std::string("`") + (code == OpCode::eq ? "=" : "#") + "` can't compare " + types.name(a.type) + " and " + types.name(b.type));
+    answer = error(at, std::string("`") + (code == OpCode::eq ? "=" : "#") + "` can't compare " +
+                           types.name(a.type) + " and " + types.name(b.type));
     return true;
   }
   if (code == OpCode::ne) same = build.make(OpCode::not_, {same});
@@ -235,21 +260,26 @@ bool Checker::compare_pointers(OpCode code, const Operand &a, const Operand &b, 
 
 Operand Checker::negate(Operand a, spectra::Place at) {
   if (a.is_poison()) return a;
-  if (a.kind == Operand::Kind::procedure) return error(a.at, "`" + std::string(a.symbol->name) + "` is not called");
-  if (a.kind != Operand::Kind::constant && a.kind != Operand::Kind::value && a.kind != Operand::Kind::place) return not_a_value(a);
+  if (a.kind == Operand::Kind::procedure)
+    return error(a.at, "`" + std::string(a.symbol->name) + "` is not called");
+  if (a.kind != Operand::Kind::constant && a.kind != Operand::Kind::value && a.kind != Operand::Kind::place)
+    return not_a_value(a);
   if (a.type->is_device_or_whole()) return check_whole_unary(*this, OpCode::neg, std::move(a), at);
   const Type *t = Types::base(a.type);
-  if (!t->is_scalar() || !(t->is_integer() || t->is_float())) return error(at, "unary `-` needs a number, not " + types.name(a.type));
+  if (!t->is_scalar() || !(t->is_integer() || t->is_float()))
+    return error(at, "unary `-` needs a number, not " + types.name(a.type));
   if (a.is_constant()) {
     Constant c = a.constant;
     c.type = t;
     c.real = -c.real;
     if (t->is_integer()) {
       c.integer = -c.integer;
-      if (c.adapts) c.type = type_of_integer(types, c.integer);
+      if (c.adapts)
+        c.type = type_of_integer(types, c.integer);
       else {
         __int128 wrapped = wrap_to(t->scalar, c.integer);
-        if (wrapped != c.integer && checked_tier() && !constants_only) return negate(value_operand(load(a), a.type, a.at), at);
+        if (wrapped != c.integer && checked_tier() && !constants_only)
+          return negate(value_operand(load(a), a.type, a.at), at);
         c.integer = wrapped;
       }
     }
@@ -262,11 +292,14 @@ Operand Checker::negate(Operand a, spectra::Place at) {
 
 Operand Checker::invert(Operand a, spectra::Place at) {
   if (a.is_poison()) return a;
-  if (a.kind == Operand::Kind::procedure) return error(a.at, "`" + std::string(a.symbol->name) + "` is not called");
-  if (a.kind != Operand::Kind::constant && a.kind != Operand::Kind::value && a.kind != Operand::Kind::place) return not_a_value(a);
+  if (a.kind == Operand::Kind::procedure)
+    return error(a.at, "`" + std::string(a.symbol->name) + "` is not called");
+  if (a.kind != Operand::Kind::constant && a.kind != Operand::Kind::value && a.kind != Operand::Kind::place)
+    return not_a_value(a);
   if (a.type->is_device_or_whole()) return check_whole_unary(*this, OpCode::not_, std::move(a), at);
   const Type *t = Types::base(a.type);
-  if (!t->is_scalar() || !(t->is_integer() || t->is_bool())) return error(at, "`not` needs a bool or an integer, not " + types.name(a.type));
+  if (!t->is_scalar() || !(t->is_integer() || t->is_bool()))
+    return error(at, "`not` needs a bool or an integer, not " + types.name(a.type));
   if (a.is_constant()) {
     Constant c = a.constant;
     c.type = t;

@@ -62,7 +62,8 @@ Value *Checker::load(const Operand &operand) {
   // Records and arrays travel as pointers.
   if (operand.type->is_aggregate()) return address_of(operand);
   spectra::Op *op = path_op(OpCode::read, operand.path, {});
-  return build.add_result(op, types.lower_value(operand.type), operand.symbol ? operand.symbol->name : std::string_view());
+  return build.add_result(op, types.lower_value(operand.type),
+                          operand.symbol ? operand.symbol->name : std::string_view());
 }
 
 void Checker::set_path(spectra::Op *op, const PathRef &path) {

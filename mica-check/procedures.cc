@@ -126,7 +126,8 @@ void Checker::emit_procedure(Proc &emitted) {
   }
   for (Symbol *symbol : emitted.scope->order) {
     if (symbol->kind != SymbolKind::variable || symbol->is_parameter || symbol->captured) continue;
-    if (symbol->type && !symbol->type->is_poison()) symbol->link_name = add_local(symbol->name, symbol->type, symbol->place);
+    if (symbol->type && !symbol->type->is_poison())
+      symbol->link_name = add_local(symbol->name, symbol->type, symbol->place);
   }
   emit_first_values(*emitted.node);
   for (const Node *child : emitted.node->children())
@@ -160,7 +161,8 @@ void Checker::emit_first_values(const Node &declarations) {
     for (const Node *name : child->children()) {
       if (!name->is(NodeKind::name)) break;
       Symbol *symbol = scope->find_here(name->text);
-      if (!symbol || symbol->kind != SymbolKind::variable || symbol->node != child || symbol->has_first) continue;
+      if (!symbol || symbol->kind != SymbolKind::variable || symbol->node != child || symbol->has_first)
+        continue;
       if (!symbol->type || symbol->type->is_poison()) {
         check(*child->last->first);
         continue;
@@ -197,7 +199,8 @@ void Checker::copy_changed_parameters(Proc &emitted) {
 
 void Checker::mark_changed(const Operand &place) {
   Symbol *symbol = place.symbol;
-  if (symbol && symbol->is_parameter && !symbol->by_reference && symbol->type && symbol->type->is_aggregate()) symbol->assigned = true;
+  if (symbol && symbol->is_parameter && !symbol->by_reference && symbol->type && symbol->type->is_aggregate())
+    symbol->assigned = true;
 }
 
 } // namespace mica::check

@@ -10,7 +10,8 @@ namespace mica::check {
 using spectra::NodeKind;
 using spectra::OpCode;
 
-Checker::Checker(spectra::Module &m, spectra::Diag &d) : module(m), diag(d), types(m.types), build(m, nullptr) {
+Checker::Checker(spectra::Module &m, spectra::Diag &d)
+    : module(m), diag(d), types(m.types), build(m, nullptr) {
   unit.outer = &predeclared;
   scope = &unit;
 }
@@ -60,7 +61,8 @@ bool Checker::check_program(const Node &root) {
   for (Proc *p : all) define_frame(*p);
   define_variables(root);
   for (Proc *p : all) ensure_func(*p);
-  // Inner procedures first: whether they change a record parameter of an outer one decides whether it is copied.
+  // Inner procedures first: whether they change a record parameter of an outer one decides whether it is
+  // copied.
   work.assign(all.rbegin(), all.rend());
   for (size_t i = 0; i < work.size(); ++i) emit_procedure(*work[i]);
   emit_program(root);
@@ -96,13 +98,16 @@ void Checker::define_variables(const Node &root) {
     for (const Node *name : child->children()) {
       if (!name->is(NodeKind::name)) break;
       Symbol *symbol = unit.find_here(name->text);
-      if (!symbol || symbol->kind != SymbolKind::variable || symbol->node != child || symbol->place != name->place) continue;
+      if (!symbol || symbol->kind != SymbolKind::variable || symbol->node != child ||
+          symbol->place != name->place)
+        continue;
       spectra::Variable v;
       v.name = symbol->link_name = symbol->name;
       v.type = types.lower(symbol->type);
       v.place = symbol->place;
       const Type *base = Types::base(symbol->type);
-      const bool simple = (base->is_host_scalar() && !base->tracked) || base->is(Kind::enumeration) || base->is(Kind::string);
+      const bool simple =
+          (base->is_host_scalar() && !base->tracked) || base->is(Kind::enumeration) || base->is(Kind::string);
       if (child->last->is(NodeKind::init) && simple) {
         const Node &value = *child->last->first;
         if (is_constant_expression(value)) {
@@ -111,7 +116,8 @@ void Checker::define_variables(const Node &root) {
           ++constants_only;
           Operand operand = check(value);
           --constants_only;
-          operand = convert(std::move(operand), symbol->type, "the first value of `" + std::string(symbol->name) + "`");
+          operand = convert(std::move(operand), symbol->type,
+                            "the first value of `" + std::string(symbol->name) + "`");
           if (operand.is_constant()) {
             const Constant &c = operand.constant;
             if (base->is(Kind::string)) {
@@ -157,11 +163,13 @@ void Checker::emit_program(const Node &root) {
   const Node *body = root.last && root.last->is(NodeKind::block) ? root.last : nullptr;
   if (is_unit) {
     if (body && body->count && !(body->count == 1 && body->first->is(NodeKind::empty)))
-      error(body->first->place, "a unit's body must be empty", "export a procedure that the program calls first");
+      error(body->first->place, "a unit's body must be empty",
+            "export a procedure that the program calls first");
     for (const Node *child : root.children())
       if (child->is(NodeKind::var_decl) && child->last->is(NodeKind::init)) {
         Symbol *symbol = unit.find_here(child->first->text);
-        if (symbol && symbol->kind == SymbolKind::variable && !symbol->has_first && !symbol->type->is_poison())
+        if (symbol && symbol->kind == SymbolKind::variable && !symbol->has_first &&
+            !symbol->type->is_poison())
           error(child->last->place, "a unit's variable needs a constant as its first value");
       }
     return;
@@ -202,8 +210,10 @@ void Checker::check_static_size() {
     }
   }
   if (total <= 0x7FF00000 || !largest) return;
-  error(largest->place, "the program's variables take " + text_of(total) + " bytes, more than the 2 GiB that its code can reach; `" +
-                            std::string(largest->name) + "` alone takes " + std::to_string(largest_size),
+  error(largest->place,
+        "the program's variables take " + text_of(total) +
+            " bytes, more than the 2 GiB that its code can reach; `" + std::string(largest->name) +
+            "` alone takes " + std::to_string(largest_size),
         "allocate the largest arrays with `new`, or place them `on gpu`");
 }
 

@@ -15,17 +15,21 @@ namespace mica::check {
 struct Proc;
 
 enum class SymbolKind : uint8_t {
-  poison,     ///< declared twice or wrong: using it says nothing more
-  constant,   ///< also an enumeration's name
-  type,       ///
-  variable,   ///< of the program, of a unit or of a procedure; parameters and answers too
-  procedure,  ///< procedure or function, also external ones
-  builtin,    ///< a predeclared verb, or a name imported from std or libm (names.h)
+  poison,    ///< declared twice or wrong: using it says nothing more
+  constant,  ///< also an enumeration's name
+  type,      ///
+  variable,  ///< of the program, of a unit or of a procedure; parameters and answers too
+  procedure, ///< procedure or function, also external ones
+  builtin,   ///< a predeclared verb, or a name imported from std or libm (names.h)
 };
 
 struct Symbol {
   SymbolKind kind = SymbolKind::poison;
-  enum class State : uint8_t { declared, resolving, resolved } state = State::declared; ///< order doesn't matter
+  enum class State : uint8_t {
+    declared,
+    resolving,
+    resolved
+  } state = State::declared; ///< order doesn't matter
   std::string_view name;
   spectra::Place place;
   const Node *node = nullptr; ///< what declares it
@@ -34,20 +38,22 @@ struct Symbol {
   bool used = false;
   bool imported = false; ///< an external procedure that an `imp` names
 
-  const Type *type = nullptr; ///< constant, type, variable: its type once resolved; procedure: its procedure type
-  Constant value;             ///< constant
-  Proc *proc = nullptr;       ///< procedure; variable: the function whose answer it is (see place_operand)
-  Builtin builtin{};          ///< builtin
+  const Type *type =
+      nullptr;          ///< constant, type, variable: its type once resolved; procedure: its procedure type
+  Constant value;       ///< constant
+  Proc *proc = nullptr; ///< procedure; variable: the function whose answer it is (see place_operand)
+  Builtin builtin{};    ///< builtin
 
   // Variables.
   bool is_parameter = false;
-  bool by_reference = false;              ///< a `var` parameter
-  bool has_first = false;                 ///< of the unit, with a constant first value
-  bool assigned = false;                  ///< a record or array parameter that its procedure changes: it is copied
-  bool captured = false;                  ///< an inner procedure touches it
-  std::string_view link_name;             ///< Spectra's name of the global or local
-  spectra::Value *parameter = nullptr;    ///< the value or pointer passed, while the owner's body is being emitted
-  int frame_field = -1;                   ///< captured: the field of the owner's frame record
+  bool by_reference = false;  ///< a `var` parameter
+  bool has_first = false;     ///< of the unit, with a constant first value
+  bool assigned = false;      ///< a record or array parameter that its procedure changes: it is copied
+  bool captured = false;      ///< an inner procedure touches it
+  std::string_view link_name; ///< Spectra's name of the global or local
+  spectra::Value *parameter =
+      nullptr;          ///< the value or pointer passed, while the owner's body is being emitted
+  int frame_field = -1; ///< captured: the field of the owner's frame record
 };
 
 /// A scope: the program's own names, or a procedure's. The predeclared names are the outermost scope.
@@ -56,7 +62,8 @@ struct Scope {
   Proc *proc = nullptr; ///< null: unit level or predeclared
   std::unordered_map<std::string_view, Symbol *> names;
   std::vector<Symbol *> order; ///< in the order of declaration
-  std::unordered_map<const Node *, const Type *> declared_types; ///< of each var_decl and parameter once resolved
+  std::unordered_map<const Node *, const Type *>
+      declared_types; ///< of each var_decl and parameter once resolved
 
   /// Here or further out; null where nobody declares it.
   Symbol *find(std::string_view name) const;
@@ -78,13 +85,13 @@ struct Proc {
   spectra::Func *func = nullptr; ///< once its header is in the text
   std::vector<Symbol *> parameters;
   std::vector<Parameter> parameter_types;
-  const Type *answer = nullptr;   ///< null: a procedure
+  const Type *answer = nullptr; ///< null: a procedure
   Symbol *answer_variable = nullptr;
-  const Type *type = nullptr;     ///< its procedure type
+  const Type *type = nullptr; ///< its procedure type
   bool header_resolved = false;
 
-  // Static links (frames.cc). `reach` is the depth of the outermost procedure whose variables it or an inner one
-  // touches; it takes a frame where that is less than its own depth.
+  // Static links (frames.cc). `reach` is the depth of the outermost procedure whose variables it or an inner
+  // one touches; it takes a frame where that is less than its own depth.
   int reach = 1 << 20;
   bool takes_frame() const { return outer && reach < depth; }
   std::vector<Symbol *> captured; ///< its variables that inner ones touch: the fields of its frame record

@@ -55,7 +55,8 @@ void Checker::statement(const Node &node) {
   }
 }
 
-// ---- assignment ------------------------------------------------------------------------------------------------------
+// ---- assignment
+// ------------------------------------------------------------------------------------------------------
 
 Operand Checker::check_target(const Node &node) {
   if (node.is(NodeKind::name)) {
@@ -65,7 +66,9 @@ Operand Checker::check_target(const Node &node) {
       resolve(*symbol);
       for (Proc *p = proc; p; p = p->outer) {
         if (p->symbol != symbol) continue;
-        if (!p->answer_variable) return error(node.place, "`" + std::string(node.text) + "` is a procedure and has no answer", "declare it as a function");
+        if (!p->answer_variable)
+          return error(node.place, "`" + std::string(node.text) + "` is a procedure and has no answer",
+                       "declare it as a function");
         if (!p->answer || p->answer->is_poison()) return Operand{};
         resolve(*p->answer_variable);
         return place_operand(*p->answer_variable, node.place);
@@ -86,7 +89,8 @@ Operand Checker::check_target(const Node &node) {
       if (base.type->is(Kind::pointer)) base = dereference(std::move(base), node.place);
       complete_records();
       int field = base.type->is(Kind::record) ? base.type->record->field_index(node.text) : -1;
-      if (field < 0) return error(node.place, types.name(base.type) + " has no field `" + std::string(node.text) + "`");
+      if (field < 0)
+        return error(node.place, types.name(base.type) + " has no field `" + std::string(node.text) + "`");
       return field_of(std::move(base), field, node.place);
     }
   }
@@ -102,14 +106,23 @@ void Checker::assign(const Node &node) {
   }
   if (!target.is_place() || !target.assignable) {
     std::string what;
-    if (node.first->is(NodeKind::name)) what = "`" + std::string(node.first->text) + "` ";
-    else what = "this ";
-    if (target.kind == Operand::Kind::constant) what += "is a constant and can't be assigned";
-    else if (target.kind == Operand::Kind::type) what += "is a type and can't be assigned";
-    else if (target.kind == Operand::Kind::builtin) what += "is a verb and can't be assigned";
-    else if (target.why_not) what += std::string(target.why_not) + " and can't be assigned";
-    else if (node.first->is(NodeKind::index) && target.kind == Operand::Kind::value && target.type->is_unicode()) what = "a string's characters can't be assigned";
-    else what += "is no variable and can't be assigned";
+    if (node.first->is(NodeKind::name))
+      what = "`" + std::string(node.first->text) + "` ";
+    else
+      what = "this ";
+    if (target.kind == Operand::Kind::constant)
+      what += "is a constant and can't be assigned";
+    else if (target.kind == Operand::Kind::type)
+      what += "is a type and can't be assigned";
+    else if (target.kind == Operand::Kind::builtin)
+      what += "is a verb and can't be assigned";
+    else if (target.why_not)
+      what += std::string(target.why_not) + " and can't be assigned";
+    else if (node.first->is(NodeKind::index) && target.kind == Operand::Kind::value &&
+             target.type->is_unicode())
+      what = "a string's characters can't be assigned";
+    else
+      what += "is no variable and can't be assigned";
     error(node.first->place, what);
     check(value);
     return;
@@ -119,9 +132,12 @@ void Checker::assign(const Node &node) {
 
 void Checker::assign_to(Operand target, const Node &value, spectra::Place at) {
   mark_changed(target);
-  if ((target.type->is_device_or_whole() || target.type->is_aggregate()) && assign_whole(*this, target, value, at)) return;
+  if ((target.type->is_device_or_whole() || target.type->is_aggregate()) &&
+      assign_whole(*this, target, value, at))
+    return;
   std::string purpose = "the assignment";
-  if (target.symbol && target.path.steps.empty()) purpose = "assigning to `" + std::string(target.symbol->name) + "`";
+  if (target.symbol && target.path.steps.empty())
+    purpose = "assigning to `" + std::string(target.symbol->name) + "`";
   if (target.type->is_aggregate()) {
     Operand source = check(value, target.type);
     if (source.is_poison()) return;
@@ -133,10 +149,12 @@ void Checker::assign_to(Operand target, const Node &value, spectra::Place at) {
   }
   Operand operand = check_as(value, target.type, purpose);
   if (operand.is_poison()) return;
-  if (operand.symbol && operand.symbol->kind == SymbolKind::procedure && operand.symbol->proc->outer && target.type->is(Kind::procedure) &&
-      operand.kind == Operand::Kind::value && !value.is(NodeKind::call)) {
-    error(value.place, "`" + std::string(operand.symbol->name) + "` is nested in `" + std::string(operand.symbol->proc->outer->symbol->name) +
-                           "` and can't be stored: its variables end with that procedure",
+  if (operand.symbol && operand.symbol->kind == SymbolKind::procedure && operand.symbol->proc->outer &&
+      target.type->is(Kind::procedure) && operand.kind == Operand::Kind::value && !value.is(NodeKind::call)) {
+    error(value.place,
+          "`" + std::string(operand.symbol->name) + "` is nested in `" +
+              std::string(operand.symbol->proc->outer->symbol->name) +
+              "` and can't be stored: its variables end with that procedure",
           "pass it as an argument, or declare it outside");
     return;
   }
@@ -145,7 +163,8 @@ void Checker::assign_to(Operand target, const Node &value, spectra::Place at) {
   store(target, loaded);
 }
 
-// ---- if --------------------------------------------------------------------------------------------------------------
+// ---- if
+// --------------------------------------------------------------------------------------------------------------
 
 void Checker::if_statement(const Node &node) {
   const Node &condition = *node.first;
@@ -171,14 +190,16 @@ void Checker::if_statement(const Node &node) {
   });
 }
 
-// ---- jumps -----------------------------------------------------------------------------------------------------------
+// ---- jumps
+// -----------------------------------------------------------------------------------------------------------
 
 void Checker::jump_statement(const Node &node) {
   build.set_place(node.place);
   const char *word = node.is(NodeKind::leave) ? "leave" : node.is(NodeKind::break_) ? "break" : "continue";
   if (node.is(NodeKind::leave)) {
     if (window >= 0) {
-      error(node.place, "`leave` would leave the window without closing it", "set a flag in the window and leave after its end");
+      error(node.place, "`leave` would leave the window without closing it",
+            "set a flag in the window and leave after its end");
       return;
     }
     emit_return();

@@ -41,7 +41,8 @@ __int128 min_of(Scalar s) {
 __int128 max_of(Scalar s) {
   if (s == Scalar::boolean) return 1;
   if (s == Scalar::unicode) return 0x10FFFF;
-  if (s == Scalar::u128) return static_cast<__int128>(~static_cast<unsigned __int128>(0) >> 1); // as far as we can say
+  if (s == Scalar::u128)
+    return static_cast<__int128>(~static_cast<unsigned __int128>(0) >> 1); // as far as we can say
   int bits = bits_of(s) - (is_signed(s) ? 1 : 0);
   return static_cast<__int128>((static_cast<unsigned __int128>(1) << bits) - 1);
 }
@@ -91,7 +92,8 @@ bool widens(Scalar from, Scalar to) {
     if (from == Scalar::f32) return to == Scalar::f64;
     return to == Scalar::f32 || to == Scalar::f64; // the halves don't hold each other's values
   }
-  if (is_integer(from) && is_float(to)) return bits_of(from) - (is_signed(from) ? 1 : 0) <= significand_bits(to);
+  if (is_integer(from) && is_float(to))
+    return bits_of(from) - (is_signed(from) ? 1 : 0) <= significand_bits(to);
   return false;
 }
 
@@ -121,7 +123,8 @@ std::string Types::name(const Type *t) const {
   case Kind::subrange: {
     if (t->element->is(Kind::enumeration)) {
       const std::vector<std::string_view> &names = t->element->enumeration->names;
-      return std::string(names[static_cast<size_t>(t->low)]) + ".." + std::string(names[static_cast<size_t>(t->high)]);
+      return std::string(names[static_cast<size_t>(t->low)]) + ".." +
+             std::string(names[static_cast<size_t>(t->high)]);
     }
     if (t->element->is_unicode()) {
       std::string text = "'";

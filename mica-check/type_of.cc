@@ -10,7 +10,8 @@ using spectra::Scalar;
 
 namespace {
 
-/// More cells or bytes than this are a mistake in every program, and sums of such sizes stay far from overflow.
+/// More cells or bytes than this are a mistake in every program, and sums of such sizes stay far from
+/// overflow.
 constexpr int64_t kLargest = int64_t{1} << 46;
 constexpr int kDeepestType = 500;
 
@@ -114,7 +115,9 @@ const Type *Checker::whole_type(const Node &node, bool open_ok) {
       if (cells < kLargest) cells *= std::max<int64_t>(value, 1);
     }
     if (!wrong && rank > 0 && static_cast<int>(sizes.size()) != rank) {
-      error(node.place, std::string("a ") + word + " has " + (rank == 1 ? "one size" : "two sizes") + ", not " + std::to_string(sizes.size()),
+      error(node.place,
+            std::string("a ") + word + " has " + (rank == 1 ? "one size" : "two sizes") + ", not " +
+                std::to_string(sizes.size()),
             sizes.size() > 2 ? "tensor[...] has any number of sizes" : "");
       wrong = true;
     }
@@ -123,18 +126,22 @@ const Type *Checker::whole_type(const Node &node, bool open_ok) {
       wrong = true;
     }
   } else if (!open_ok) {
-    error(node.place, std::string("a ") + word + " needs its sizes here", "only a parameter may leave them open");
+    error(node.place, std::string("a ") + word + " needs its sizes here",
+          "only a parameter may leave them open");
     wrong = true;
   }
   if (cell->is_poison()) return cell;
-  const bool fits = cell->is_host_scalar() && (cell->is_float() || cell->is_bool() || cell->scalar == Scalar::i32 ||
-                                               cell->scalar == Scalar::i64 || cell->scalar == Scalar::u8);
+  const bool fits =
+      cell->is_host_scalar() && (cell->is_float() || cell->is_bool() || cell->scalar == Scalar::i32 ||
+                                 cell->scalar == Scalar::i64 || cell->scalar == Scalar::u8);
   if (!fits) {
-    error(node.last->place, std::string("a ") + word + " holds floats, int32, int64, uint8 or bool, not " + types.name(cell));
+    error(node.last->place,
+          std::string("a ") + word + " holds floats, int32, int64, uint8 or bool, not " + types.name(cell));
     wrong = true;
   }
   if (wrong) return types.poison();
-  return open ? types.open(cell->scalar, rank, false, cell->tracked) : types.whole(cell->scalar, sizes, false, cell->tracked);
+  return open ? types.open(cell->scalar, rank, false, cell->tracked)
+              : types.whole(cell->scalar, sizes, false, cell->tracked);
 }
 
 const Type *Checker::range_type(const Node &node) {
@@ -148,19 +155,22 @@ const Type *Checker::range_type(const Node &node) {
       for (const Constant *end : {&low, &high})
         if (end->integer < min_of(base->scalar) || end->integer > max_of(base->scalar)) base = types.i64();
     } else if (!low.adapts && !high.adapts && a != b) {
-      error(node.place, "the ends of a range have different types: " + types.name(low.type) + " and " + types.name(high.type));
+      error(node.place, "the ends of a range have different types: " + types.name(low.type) + " and " +
+                            types.name(high.type));
       return types.poison();
     }
     for (const Constant *end : {&low, &high})
-      if (end->integer < min_of(base->scalar) || end->integer > max_of(base->scalar) || end->integer > max_of(Scalar::i64)) {
+      if (end->integer < min_of(base->scalar) || end->integer > max_of(base->scalar) ||
+          end->integer > max_of(Scalar::i64)) {
         error(node.place, text_of(end->integer) + " does not fit " + types.name(base));
         return types.poison();
       }
     a = b = base;
   }
   if (a != b || !a->is_ordinal()) {
-    error(node.place, a != b ? "the ends of a range have different types: " + types.name(a) + " and " + types.name(b)
-                             : "a range needs integers, characters or an enumeration, not " + types.name(a));
+    error(node.place,
+          a != b ? "the ends of a range have different types: " + types.name(a) + " and " + types.name(b)
+                 : "a range needs integers, characters or an enumeration, not " + types.name(a));
     return types.poison();
   }
   if (low.integer > high.integer + 1) {
@@ -180,9 +190,11 @@ const Type *Checker::array_type(const Node &node) {
       continue;
     }
     const bool small = index->is(Kind::subrange) || index->is(Kind::enumeration) ||
-                       (index->is_host_scalar() && (index->is_bool() || (index->is_integer() && bits_of(index->scalar) <= 16)));
+                       (index->is_host_scalar() &&
+                        (index->is_bool() || (index->is_integer() && bits_of(index->scalar) <= 16)));
     if (!small) {
-      error(child->place, "an array is indexed by a range, an enumeration or bool, not " + types.name(index), "array[1..10] of ...");
+      error(child->place, "an array is indexed by a range, an enumeration or bool, not " + types.name(index),
+            "array[1..10] of ...");
       wrong = true;
       continue;
     }
@@ -223,7 +235,8 @@ const Type *Checker::record_type(const Node &node, Symbol *named) {
 }
 
 void Checker::complete_records() {
-  // Fields are resolved after their record has its name, so that records may point to each other in any order.
+  // Fields are resolved after their record has its name, so that records may point to each other in any
+  // order.
   while (next_record < pending_records.size()) {
     PendingRecord pending = pending_records[next_record++];
     Scope *outside = scope;
@@ -257,7 +270,8 @@ const Type *Checker::like_type(const Node &node, bool tracked) {
   complete_records();
   const Type *like = types.like(type, tracked, cell ? &cell->scalar : nullptr);
   if (like) return like;
-  error(node.place, types.name(type) + " has no type alike that is " + (cell ? "of " + types.name(cell) : "tracked"));
+  error(node.place,
+        types.name(type) + " has no type alike that is " + (cell ? "of " + types.name(cell) : "tracked"));
   return types.poison();
 }
 
@@ -273,9 +287,12 @@ const Type *Checker::procedure_type(const Node &node) {
     }
     const Type *type = type_of(*child->last);
     wrong = wrong || type->is_poison();
-    for (uint32_t i = 1; i < child->count; ++i) parameters.push_back({type, child->is(NodeKind::var_parameter)});
+    for (uint32_t i = 1; i < child->count; ++i)
+      parameters.push_back({type, child->is(NodeKind::var_parameter)});
   }
-  return wrong ? types.poison() : types.procedure(std::move(parameters), answer ? types.with_tracked(answer, answer->tracked) : nullptr);
+  return wrong ? types.poison()
+               : types.procedure(std::move(parameters),
+                                 answer ? types.with_tracked(answer, answer->tracked) : nullptr);
 }
 
 bool Checker::constant_integer(const Node &node, std::string_view what, __int128 &value) {
@@ -293,7 +310,8 @@ bool Checker::constant_size(const Node &node, int64_t &size) {
   __int128 value = 0;
   if (!constant_integer(node, "a size", value)) return false;
   if (value < 0 || value > kLargest) {
-    error(node.place, value < 0 ? "a size can't be negative: " + text_of(value) : "a size of " + text_of(value) + " is too large");
+    error(node.place, value < 0 ? "a size can't be negative: " + text_of(value)
+                                : "a size of " + text_of(value) + " is too large");
     return false;
   }
   size = static_cast<int64_t>(value);

@@ -37,9 +37,10 @@ size_t hash_of(const Type &t) {
 }
 
 bool equal(const Type &a, const Type &b) {
-  return a.kind == b.kind && a.scalar == b.scalar && a.gpu == b.gpu && a.tracked == b.tracked && a.rank == b.rank &&
-         a.sizes == b.sizes && a.low == b.low && a.high == b.high && a.index == b.index && a.element == b.element &&
-         a.record == b.record && a.enumeration == b.enumeration && a.parameters == b.parameters;
+  return a.kind == b.kind && a.scalar == b.scalar && a.gpu == b.gpu && a.tracked == b.tracked &&
+         a.rank == b.rank && a.sizes == b.sizes && a.low == b.low && a.high == b.high && a.index == b.index &&
+         a.element == b.element && a.record == b.record && a.enumeration == b.enumeration &&
+         a.parameters == b.parameters;
 }
 
 Type simple(Kind kind) {
@@ -265,7 +266,8 @@ void Types::define_records() {
   for (const RecordType &record : records_) {
     spectra::Record *target = table_.define(record.link_name);
     if (!target->fields.empty()) continue;
-    for (const Field &field : record.fields) target->fields.push_back({std::string(field.name), lower(field.type)});
+    for (const Field &field : record.fields)
+      target->fields.push_back({std::string(field.name), lower(field.type)});
     target->defined = true;
   }
 }

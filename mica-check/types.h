@@ -1,5 +1,5 @@
-// Types as a Mica program has them. Spectra's types know neither enumerations nor subranges nor open shapes, so the
-// checker has its own, interned: two types are the same exactly where their pointers are.
+// Types as a Mica program has them. Spectra's types know neither enumerations nor subranges nor open shapes,
+// so the checker has its own, interned: two types are the same exactly where their pointers are.
 #pragma once
 #include "spectra/diag.h"
 #include "spectra/types.h"
@@ -42,13 +42,14 @@ struct Parameter {
 
 struct Type {
   Kind kind = Kind::poison;
-  spectra::Scalar scalar = spectra::Scalar::i32; ///< scalar, whole, open: the cell; enumeration: i32; subrange: base's
-  bool gpu = false, tracked = false;             ///< scalar, whole, open
-  int rank = 0;                                  ///< whole; open: 1, 2 or -1 (`tensor`, any rank)
-  std::vector<int64_t> sizes;                    ///< whole
-  int64_t low = 0, high = -1;                    ///< subrange, array, enumeration (0..count-1)
-  const Type *index = nullptr;                   ///< array
-  const Type *element = nullptr;                 ///< array, slice, pointer; subrange: base; procedure: answer or null
+  spectra::Scalar scalar =
+      spectra::Scalar::i32;          ///< scalar, whole, open: the cell; enumeration: i32; subrange: base's
+  bool gpu = false, tracked = false; ///< scalar, whole, open
+  int rank = 0;                      ///< whole; open: 1, 2 or -1 (`tensor`, any rank)
+  std::vector<int64_t> sizes;        ///< whole
+  int64_t low = 0, high = -1;        ///< subrange, array, enumeration (0..count-1)
+  const Type *index = nullptr;       ///< array
+  const Type *element = nullptr;     ///< array, slice, pointer; subrange: base; procedure: answer or null
   const RecordType *record = nullptr;
   const EnumType *enumeration = nullptr;
   std::vector<Parameter> parameters; ///< procedure
@@ -58,11 +59,15 @@ struct Type {
   bool is_scalar() const { return kind == Kind::scalar; }
   bool is_whole() const { return kind == Kind::whole; }
   /// A whole value or a scalar on the card: what verbs compute and kernels run.
-  bool is_device_or_whole() const { return kind == Kind::whole || kind == Kind::open || (kind == Kind::scalar && gpu); }
+  bool is_device_or_whole() const {
+    return kind == Kind::whole || kind == Kind::open || (kind == Kind::scalar && gpu);
+  }
   /// An integer, float, bool or unicode of the host (no subrange, no enumeration).
   bool is_host_scalar() const { return kind == Kind::scalar && !gpu; }
   bool has_cells() const { return kind == Kind::scalar || kind == Kind::whole || kind == Kind::open; }
-  bool is_float() const { return has_cells() && scalar >= spectra::Scalar::f16 && scalar <= spectra::Scalar::f64; }
+  bool is_float() const {
+    return has_cells() && scalar >= spectra::Scalar::f16 && scalar <= spectra::Scalar::f64;
+  }
   bool is_integer() const { return has_cells() && scalar <= spectra::Scalar::u128; }
   bool is_bool() const { return has_cells() && scalar == spectra::Scalar::boolean; }
   bool is_unicode() const { return has_cells() && scalar == spectra::Scalar::unicode; }
@@ -105,7 +110,8 @@ __int128 min_of(spectra::Scalar);
 __int128 max_of(spectra::Scalar);
 /// "int32", "bfloat16", "bool": as a program writes it.
 const char *source_name(spectra::Scalar);
-/// Whether every value of `from` is one of `to` without loss, and the language converts by itself (language.md 3).
+/// Whether every value of `from` is one of `to` without loss, and the language converts by itself
+/// (language.md 3).
 bool widens(spectra::Scalar from, spectra::Scalar to);
 /// The one of both that the other widens to; false where neither does.
 bool common_scalar(spectra::Scalar a, spectra::Scalar b, spectra::Scalar &common);
@@ -137,14 +143,17 @@ public:
   const Type *boolean() { return scalar(spectra::Scalar::boolean); }
   const Type *unicode() { return scalar(spectra::Scalar::unicode); }
 
-  /// The same type with another property; only scalars, wholes and open types carry them, others come back unchanged
+  /// The same type with another property; only scalars, wholes and open types carry them, others come back
+  /// unchanged
   /// (`tracked` of aggregates: see `like`).
   const Type *with_tracked(const Type *, bool tracked);
   const Type *with_gpu(const Type *, bool gpu);
   const Type *with_cell(const Type *, spectra::Scalar cell);
-  const Type *with_sizes(const Type *, std::vector<int64_t> sizes); ///< no sizes: the scalar in the same place
-  /// What `like x` means for x's type: the same untracked (or tracked), perhaps of another cell type; aggregates
-  /// become a derived record or array of alike leaves. Null where `cell` or `tracked` cannot apply to a leaf.
+  const Type *with_sizes(const Type *,
+                         std::vector<int64_t> sizes); ///< no sizes: the scalar in the same place
+  /// What `like x` means for x's type: the same untracked (or tracked), perhaps of another cell type;
+  /// aggregates become a derived record or array of alike leaves. Null where `cell` or `tracked` cannot apply
+  /// to a leaf.
   const Type *like(const Type *, bool tracked, const spectra::Scalar *cell);
 
   /// The base of a subrange, else the type itself.
@@ -153,9 +162,10 @@ public:
   std::string name(const Type *) const;
   /// How it looks in Spectra. Poison lowers to i32; open types can't be lowered.
   const spectra::Type *lower(const Type *);
-  const spectra::Type *lower_value(const Type *);        ///< without `tracked`, as values have it
-  const spectra::Type *lower_parameter(const Parameter &); ///< records, arrays and var parameters are pointers
-  void define_records();                                 ///< gives Spectra's table the records' fields
+  const spectra::Type *lower_value(const Type *); ///< without `tracked`, as values have it
+  const spectra::Type *
+  lower_parameter(const Parameter &); ///< records, arrays and var parameters are pointers
+  void define_records();              ///< gives Spectra's table the records' fields
   /// The whole or device-scalar or other leaf type of Spectra as a type of Mica (the inverse for leaves).
   const Type *raise(const spectra::Type *);
   spectra::TypeTable &table() { return table_; }
