@@ -229,6 +229,7 @@ struct Checker {
   void for_statement(const Node &node);
   void case_statement(const Node &node);
   void jump_statement(const Node &node);
+  bool enter_region(); ///< false where regions are nested too deeply, with an error
   /// Fills a region with what `body` emits, then ends it with `yield` where it has not ended.
   template <class Body> spectra::Region *fill(spectra::Op *parent, const Body &body) {
     spectra::Region *outside = build.region();
@@ -236,7 +237,8 @@ struct Checker {
     spectra::Region *inside = module.new_region(parent);
     build.set_region(inside);
     ended = false;
-    body(inside);
+    if (enter_region()) body(inside);
+    --depth;
     if (!ended) {
       build.set_place({});
       build.append(spectra::OpCode::yield);

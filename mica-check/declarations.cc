@@ -59,6 +59,7 @@ Symbol *Checker::lookup(std::string_view name, spectra::Place at) {
     for (const BuiltinName &known : builtin_names()) candidates.emplace_back(known.name);
     near = spectra::nearest_name(text, candidates);
   }
+  if (text.size() < 3) near.clear(); // every short name is near to every other
   error(at, "`" + text + "` is not declared", near.empty() ? "" : "did you mean `" + near + "`?");
   forget(name);
   return nullptr;

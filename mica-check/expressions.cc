@@ -288,7 +288,9 @@ Operand Checker::check_short_circuit(OpCode code, Operand left, const Node &righ
   spectra::Region *outside = build.region();
   spectra::Region *inside = module.new_region();
   build.set_region(inside);
-  Operand right = check(right_node);
+  build.set_place(at);
+  Operand right = enter_region() ? check(right_node) : Operand{};
+  --depth;
   bool skippable = right.type && right.type->is_host_scalar() && right.type->is_bool() &&
                    (right.is_constant() || right.kind == Operand::Kind::value || right.is_place());
   if (!skippable) {

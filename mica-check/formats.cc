@@ -35,7 +35,7 @@ bool read_conversion(const std::string &format, size_t at, Conversion &c) {
     ++i;
     star_or_digits();
   }
-  while (i < format.size() && std::string_view("hlLqjzt").find(format[i]) != std::string_view::npos)
+  while (i < format.size() && std::string_view("hlLjzt").find(format[i]) != std::string_view::npos)
     c.length += format[i++];
   if (i >= format.size()) return false;
   c.letter = format[i];

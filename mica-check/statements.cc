@@ -7,6 +7,15 @@ namespace mica::check {
 using spectra::NodeKind;
 using spectra::OpCode;
 
+bool Checker::enter_region() {
+  // Spectra's texts hold regions nested up to 1000 deep (SPECTRA.md 6).
+  constexpr int kDeepestRegion = 980;
+  if (++depth != kDeepestRegion) return depth < kDeepestRegion;
+  error(build.place(), "statements are nested more than " + std::to_string(kDeepestRegion) + " deep",
+        "an `if` behind `else` counts as nested: a long row of them is better a `case`");
+  return false;
+}
+
 void Checker::statements(const Node &list) {
   for (const Node *child = list.first; child; child = child->next) {
     if (!ended) {

@@ -21,7 +21,8 @@ Operand check_index_whole(Checker &c, Operand, const Node *, spectra::Place at) 
 Operand convert_whole_as(Checker &c, Operand, const Type *, spectra::Place at) { return missing(c, at); }
 Operand convert_whole(Checker &c, Operand operand, const Type *, Purpose) { return missing(c, operand.at); }
 bool converts_whole(Checker &, const Operand &operand, const Type *to) { return operand.type == to; }
-bool assign_whole(Checker &c, const Operand &, const Node &, spectra::Place at) {
+bool assign_whole(Checker &c, const Operand &target, const Node &, spectra::Place at) {
+  if (target.type->is_aggregate()) return false;
   missing(c, at);
   return true;
 }
