@@ -111,8 +111,7 @@ void Checker::define_frame(Proc &owner) {
     const bool answer = variable == owner.answer_variable;
     const Type *type = answer ? owner.answer : variable->type;
     if (!type) type = types.poison();
-    const bool pointer =
-        variable->by_reference || ((variable->is_parameter || answer) && type->is_aggregate());
+    const bool pointer = variable->by_reference || (variable->is_parameter && type->is_aggregate());
     std::string name(variable->name);
     while (record_has(*record, name)) name += ".1";
     record->fields.push_back({name, pointer ? types.table().pointer(types.lower(type)) : types.lower(type)});
@@ -183,9 +182,7 @@ Operand Checker::place_operand(Symbol &variable, spectra::Place at) {
   o.type = variable.type;
   o.symbol = &variable;
   o.at = at;
-  const bool answer = variable.proc != nullptr;
-  const bool pointer =
-      variable.by_reference || ((variable.is_parameter || answer) && variable.type->is_aggregate());
+  const bool pointer = variable.by_reference || (variable.is_parameter && variable.type->is_aggregate());
   build.set_place(at);
   if (!variable.owner) {
     o.path.base = Path::Base::global;

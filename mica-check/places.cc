@@ -139,6 +139,11 @@ Operand Checker::field_of(Operand base, int field, spectra::Place at) {
 }
 
 Value *Checker::index_value(const Operand &index) {
+  if (index.is_constant() && !Types::base(index.type)->is_integer()) {
+    build.set_place(index.at);
+    return build.constant(module.types.scalar(spectra::Scalar::i32),
+                          static_cast<int64_t>(index.constant.integer));
+  }
   Value *value = load(index);
   // Paths and checks count with integers.
   if (value && !value->type->is_integer())

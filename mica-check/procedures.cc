@@ -117,12 +117,7 @@ void Checker::emit_procedure(Proc &emitted) {
   Symbol *answer = emitted.answer_variable;
   if (answer && emitted.answer && !emitted.answer->is_poison()) {
     answer->type = emitted.answer;
-    if (emitted.answer->is_aggregate()) {
-      answer->parameter = func->body->args.back();
-      if (answer->captured) store(frame_field(emitted, answer->frame_field, answer), answer->parameter);
-    } else if (!answer->captured) {
-      answer->link_name = add_local(answer->name, emitted.answer, answer->place);
-    }
+    if (!answer->captured) answer->link_name = add_local(answer->name, emitted.answer, answer->place);
   }
   for (Symbol *symbol : emitted.scope->order) {
     if (symbol->kind != SymbolKind::variable || symbol->is_parameter || symbol->captured) continue;
@@ -142,15 +137,17 @@ void Checker::emit_procedure(Proc &emitted) {
 }
 
 void Checker::emit_return() {
-  spectra::Op *op = nullptr;
-  if (proc && proc->answer && !proc->answer->is_aggregate() && !proc->answer->is_poison()) {
-    Operand answer = place_operand(*proc->answer_variable, build.place());
-    spectra::Value *value = load(answer);
-    op = build.append(OpCode::return_);
-    if (value) op->operands.push_back(value);
-  } else {
-    build.append(OpCode::return_);
+  std::vector<spectra::Value *> answer;
+  if (proc && proc->answer && !proc->answer->is_poison()) {
+    // A record or an array is copied to where the caller wants it: the last parameter.
+    Operand variable = place_operand(*proc->answer_variable, build.place());
+    spectra::Value *value = load(variable);
+    if (proc->answer->is_aggregate())
+      build.make_typed(OpCode::copy_value, {func->body->args.back(), value}, nullptr);
+    else
+      answer.push_back(value);
   }
+  build.append(OpCode::return_)->operands.assign(answer.begin(), answer.end());
   ended = true;
 }
 

@@ -227,6 +227,7 @@ const Type *Checker::record_type(const Node &node, Symbol *named) {
   std::string name = named ? std::string(named->name) : "record";
   std::string link = named ? name : "record." + std::to_string(pending_records.size() + 1);
   if (scope->proc) link = scope->proc->link_name + "." + link;
+  if (scope->proc && name == "frame") link += ".1"; // the frame record has that name
   while (!record_names.insert(link).second) link += ".1";
   RecordType *record = types.new_record(name, link);
   if (named) named->type = record->type;
