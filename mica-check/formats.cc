@@ -187,7 +187,7 @@ Value *Checker::enumeration_text(Operand o, const Type *type) {
   }
   spectra::Func *&namer = enumeration_namers[type->enumeration];
   if (!namer) {
-    namer = module.new_func("names." + std::to_string(enumeration_namers.size()));
+    namer = module.new_func(module.keep("names." + std::to_string(enumeration_namers.size())));
     namer->result = types.lower(types.string());
     Value *ordinal = module.new_value(types.lower(type), "ordinal");
     ordinal->region = namer->body;

@@ -96,7 +96,8 @@ bool Checker::unify(Operand &a, Operand &b, std::string_view sign, spectra::Plac
   bool numbers = ta->is_scalar() && tb->is_scalar() && !ta->is_bool() && !tb->is_bool() &&
                  !ta->is_unicode() && !tb->is_unicode();
   if ((sign == "and" || sign == "or") && (ta->is_bool() || tb->is_bool()))
-    hint = "`" + std::string(sign) + "` binds stronger than a comparison: write (a < b) " + std::string(sign) + " (c < d)";
+    hint = "`" + std::string(sign) + "` binds stronger than a comparison: write (a < b) " +
+           std::string(sign) + " (c < d)";
   if (numbers) hint = "neither holds every value of the other: convert one with `as`";
   error(at,
         "`" + std::string(sign) + "` has operands of different types: " + types.name(a.type) + " and " +
@@ -175,7 +176,8 @@ Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b
     std::string hint;
     if (code == OpCode::add && ta->is(Kind::string) != tb->is(Kind::string)) {
       const Type *other = ta->is(Kind::string) ? b.type : a.type;
-      return error(at, "`+` can't add a string and " + types.name(other), "Format(\"%v\", x) makes a string of any value");
+      return error(at, "`+` can't add a string and " + types.name(other),
+                   "Format(\"%v\", x) makes a string of any value");
     }
     if (code == OpCode::add && (ta->is(Kind::string) || tb->is(Kind::string)))
       hint = "Format(\"%v\", x) makes a string of any value";

@@ -54,8 +54,8 @@ bool Checker::check_program(const Node &root) {
       if (symbol->kind != SymbolKind::procedure || symbol->proc->has_open) continue;
       all.push_back(symbol->proc);
       gather(*symbol->proc->scope);
-      // Inner procedures are emitted first: whether they change a record parameter of an outer one decides whether it is
-      // copied.
+      // Inner procedures are emitted first: whether they change a record parameter of an outer one decides
+      // whether it is copied.
       work.push_back(symbol->proc);
     }
   };
