@@ -187,7 +187,9 @@ Operand Checker::mismatch(const Operand &o, const Type *to, Purpose purpose) {
   bool number_to = base->is_scalar() && !base->is_bool() && !base->is_unicode();
   if (number_from && number_to)
     hint = "write `as " + wanted + "` to convert, with its loss";
-  else if (from->is_integer() && (base->is(Kind::enumeration) || base->is_unicode() || base->is_bool()))
+  else if (from->is_integer() && base->is_bool())
+    hint = "compare it: `# 0`";
+  else if (from->is_integer() && (base->is(Kind::enumeration) || base->is_unicode()))
     hint = "write `as " + wanted + "`";
   else if ((from->is(Kind::enumeration) || from->is_unicode() || from->is_bool()) && base->is_integer())
     hint = "write `as " + wanted + "`";

@@ -95,9 +95,12 @@ bool Checker::unify(Operand &a, Operand &b, std::string_view sign, spectra::Plac
   std::string hint;
   bool numbers = ta->is_scalar() && tb->is_scalar() && !ta->is_bool() && !tb->is_bool() &&
                  !ta->is_unicode() && !tb->is_unicode();
-  if ((sign == "and" || sign == "or") && (ta->is_bool() || tb->is_bool()))
-    hint = "`" + std::string(sign) + "` binds stronger than a comparison: write (a < b) " +
-           std::string(sign) + " (c < d)";
+  // `a < b and c < d` reads as `a < (b and c) < d`.
+  const bool logical = sign == "and" || sign == "or";
+  const bool comparing =
+      sign == "=" || sign == "#" || sign == "<" || sign == "<=" || sign == ">" || sign == ">=";
+  if ((logical || comparing) && ta->is_bool() != tb->is_bool())
+    hint = "`and` and `or` bind stronger than a comparison: write (a < b) and (c < d)";
   if (numbers) hint = "neither holds every value of the other: convert one with `as`";
   error(at,
         "`" + std::string(sign) + "` has operands of different types: " + types.name(a.type) + " and " +
