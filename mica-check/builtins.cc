@@ -197,8 +197,10 @@ Operand Checker::check_builtin(const Builtin &builtin, const Node &call, const T
     Value *state = pointer_argument(argument(call, 1), types.random(), purpose(1));
     if (!state) return Operand{};
     build.set_place(at);
-    Operand drawn = value_operand(build.make_typed(OpCode::random_float, {state}, types.lower(types.f64())),
-                                  types.f64(), at);
+    const bool wanted = expected && expected->is_host_scalar() && expected->is_float();
+    const Type *type = wanted ? types.with_tracked(expected, false) : types.f64();
+    Operand drawn =
+        value_operand(build.make_typed(OpCode::random_float, {state}, types.lower(type)), type, at);
     drawn.adapts = true;
     return drawn;
   }

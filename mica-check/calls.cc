@@ -64,14 +64,14 @@ bool Checker::count_arguments(const Node &call, std::string_view name, size_t le
 }
 
 bool Checker::check_argument(const Node &node, const std::string &purpose, const Parameter &parameter,
-                             std::vector<spectra::Value *> &operands) {
+                             std::vector<spectra::Value *> &operands, Symbol *receiver) {
   Operand operand = check(node, parameter.type);
   if (operand.is_poison() || parameter.type->is_poison()) return false;
-  return pass_argument(std::move(operand), purpose, parameter, operands);
+  return pass_argument(std::move(operand), purpose, parameter, operands, receiver);
 }
 
 bool Checker::pass_argument(Operand operand, const std::string &purpose, const Parameter &parameter,
-                            std::vector<spectra::Value *> &operands) {
+                            std::vector<spectra::Value *> &operands, Symbol *receiver) {
   if (parameter.by_reference) {
     if (!operand.is_place() || !operand.assignable) {
       error(operand.at, purpose + " needs a variable, since the parameter is `var`");
@@ -87,6 +87,7 @@ bool Checker::pass_argument(Operand operand, const std::string &purpose, const P
     operands.push_back(address_of(operand));
     return operands.back() != nullptr;
   }
+  if (receiver && parameter.type->is(Kind::procedure)) note_passing(operand, receiver);
   operand = convert(std::move(operand), parameter.type, purpose);
   spectra::Value *value = load(operand);
   if (!value) return false;
@@ -96,7 +97,7 @@ bool Checker::pass_argument(Operand operand, const std::string &purpose, const P
 
 bool Checker::check_arguments(const Node &call, const std::string &name,
                               const std::vector<Parameter> &parameters,
-                              std::vector<spectra::Value *> &operands) {
+                              std::vector<spectra::Value *> &operands, const Proc *callee) {
   if (!count_arguments(call, name, parameters.size(), parameters.size())) {
     check_arguments_only(call);
     return false;
@@ -105,7 +106,9 @@ bool Checker::check_arguments(const Node &call, const std::string &name,
   size_t i = 0;
   for (const Node *argument = call.first->next; argument; argument = argument->next, ++i) {
     std::string purpose = "argument " + std::to_string(i + 1) + " of `" + name + "`";
-    if (!check_argument(*argument, purpose, parameters[i], operands)) right = false;
+    if (!check_argument(*argument, purpose, parameters[i], operands,
+                        callee ? callee->parameters[i] : nullptr))
+      right = false;
   }
   return right;
 }
@@ -138,13 +141,15 @@ Operand Checker::call_procedure(Symbol &symbol, const Node &call, const Type *) 
     if (spectra::Value *passed = frame_for(*target)) operands.push_back(passed);
     for (size_t i = 0; i < arguments.size(); ++i) {
       std::string purpose = "argument " + std::to_string(i + 1) + " of `" + name + "`";
-      right = pass_argument(std::move(arguments[i]), purpose, target->parameter_types[i], operands) && right;
+      right = pass_argument(std::move(arguments[i]), purpose, target->parameter_types[i], operands,
+                            target->parameters[i]) &&
+              right;
     }
     if (!right) return Operand{};
   } else {
     build.set_place(call.place);
     if (spectra::Value *passed = frame_for(*target)) operands.push_back(passed);
-    if (!check_arguments(call, name, target->parameter_types, operands)) return Operand{};
+    if (!check_arguments(call, name, target->parameter_types, operands, target)) return Operand{};
     ensure_func(*target);
   }
   Operand answer = emit_call(OpCode::call, target->func->name, operands, target->answer, name, call.place);

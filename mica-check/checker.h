@@ -110,11 +110,12 @@ struct Checker {
   /// Says where the number of arguments is wrong.
   bool count_arguments(const Node &call, std::string_view name, size_t least, size_t most);
   bool check_argument(const Node &node, const std::string &purpose, const Parameter &parameter,
-                      std::vector<spectra::Value *> &operands);
+                      std::vector<spectra::Value *> &operands, Symbol *receiver);
+  /// `receiver` is the parameter's own symbol where the callee is known.
   bool pass_argument(Operand operand, const std::string &purpose, const Parameter &parameter,
-                     std::vector<spectra::Value *> &operands);
+                     std::vector<spectra::Value *> &operands, Symbol *receiver = nullptr);
   bool check_arguments(const Node &call, const std::string &name, const std::vector<Parameter> &parameters,
-                       std::vector<spectra::Value *> &operands);
+                       std::vector<spectra::Value *> &operands, const Proc *callee = nullptr);
   Operand emit_call(spectra::OpCode code, std::string_view callee, std::vector<spectra::Value *> &operands,
                     const Type *answer, std::string_view name, spectra::Place at);
   Operand call_procedure(Symbol &symbol, const Node &call, const Type *expected);
@@ -140,7 +141,7 @@ struct Checker {
   Operand check_index(const Node &node);
   Operand index_into(Operand base, const Node *subscript,
                      spectra::Place at); ///< this subscript and those after it
-  Operand check_chain(const Node &node);
+  Operand check_chain(const Node &node, const Type *expected);
   Operand check_short_circuit(spectra::OpCode code, Operand left, const Node &right, spectra::Place at);
   Operand check_address(const Node &node);
   /// While it lives, what is emitted goes nowhere: constants, types of expressions, code that is never
@@ -272,6 +273,17 @@ struct Checker {
   void check_static_size();
   bool has_cycle(); ///< a record that holds itself by value
 
+  // Procedure values that may outlive the frame they carry (escapes.cc).
+  struct Passing {
+    Symbol *procedure; ///< a nested procedure, or a parameter that is passed on
+    Symbol *receiver;  ///< the parameter that it is passed to
+    spectra::Place at;
+  };
+  std::vector<Passing> passings;
+  void note_passing(const Operand &operand, Symbol *receiver);
+  bool note_storing(const Operand &operand,
+                    spectra::Place at); ///< false with an error for a nested procedure
+  void check_escapes();
   std::unordered_map<const EnumType *, spectra::Func *> enumeration_namers;
   int resolving = 0;
   std::unordered_map<const Node *, EnumType *> enumerations; ///< by the node that declares it

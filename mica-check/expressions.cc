@@ -15,6 +15,14 @@ Operand Checker::error(spectra::Place at, std::string_view message, std::string_
   return Operand{};
 }
 
+namespace {
+/// What operands of an operator may know of the target: that it is a float of the host, so that RandomFloat
+/// draws in its type. A target with a shape is no operand's.
+const Type *float_only(const Type *expected) {
+  return expected && expected->is_host_scalar() && expected->is_float() ? expected : nullptr;
+}
+} // namespace
+
 Operand Checker::check(const Node &node, const Type *expected) {
   switch (node.kind) {
   case NodeKind::integer: return integer_literal(node);
@@ -30,8 +38,8 @@ Operand Checker::check(const Node &node, const Type *expected) {
   case NodeKind::member: return check_member(node);
   case NodeKind::index: return check_index(node);
   case NodeKind::call: return check_call(node, expected);
-  case NodeKind::chain: return check_chain(node);
-  case NodeKind::negate: return negate(check(*node.first), node.place);
+  case NodeKind::chain: return check_chain(node, expected);
+  case NodeKind::negate: return negate(check(*node.first, float_only(expected)), node.place);
   case NodeKind::not_: return invert(check(*node.first), node.place);
   case NodeKind::address: return check_address(node);
   case NodeKind::value: {
@@ -236,8 +244,9 @@ bool operator_code(std::string_view sign, OpCode &code) {
 
 } // namespace
 
-Operand Checker::check_chain(const Node &node) {
-  Operand left = check(*node.first);
+Operand Checker::check_chain(const Node &node, const Type *expected) {
+  const Type *wanted = float_only(expected);
+  Operand left = check(*node.first, wanted);
   const Node *sign = node.first->next;
   while (sign && sign->next) {
     const Node &right_node = *sign->next;
@@ -257,7 +266,7 @@ Operand Checker::check_chain(const Node &node) {
     if (logical) {
       left = check_short_circuit(code, std::move(left), right_node, sign->place);
     } else {
-      Operand right = check(right_node);
+      Operand right = check(right_node, wanted);
       left = binary(code, sign->text, std::move(left), std::move(right), sign->place);
     }
     sign = right_node.next;

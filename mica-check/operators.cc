@@ -48,7 +48,7 @@ bool accepts(OpCode code, const Type *t) {
 bool Checker::unify(Operand &a, Operand &b, std::string_view sign, spectra::Place at) {
   // A constant without a type of its own takes the type beside it, where it fits.
   auto adapt = [&](Operand &constant, const Operand &beside) {
-    if (!constant.gives_way() || beside.gives_way()) return;
+    if (!constant.gives_way() || (beside.gives_way() && !(constant.is_constant() && beside.adapts))) return;
     const Type *to = types.with_tracked(Types::base(beside.type), false);
     if (constant.is_constant()) {
       Constant fitted;

@@ -35,6 +35,8 @@ Value *Checker::emit_constant(const Constant &constant) {
     op->set(spectra::Attr::value, constant.text);
     return build.add_result(op, lowered);
   }
+  if (t->scalar == spectra::Scalar::i128 || t->scalar == spectra::Scalar::u128)
+    error(build.place(), text_of(constant) + " needs an int128, which is not yet in this version");
   if (t->is_float()) return build.constant_float(lowered, constant.real);
   return build.constant(lowered, static_cast<int64_t>(constant.integer));
 }

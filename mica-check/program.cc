@@ -70,6 +70,7 @@ bool Checker::check_program(const Node &root) {
   for (size_t i = 0; i < work.size(); ++i) emit_procedure(*work[i]);
   emit_program(root);
   for (size_t i = all.size(); i < work.size(); ++i) emit_procedure(*work[i]);
+  check_escapes();
   if (diag.errors()) return false;
   finish_whole(*this);
   types.define_records();

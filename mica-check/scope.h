@@ -49,6 +49,7 @@ struct Symbol {
   bool by_reference = false;  ///< a `var` parameter
   bool has_first = false;     ///< of the unit, with a constant first value
   bool assigned = false;      ///< a record or array parameter that its procedure changes: it is copied
+  spectra::Place stored;      ///< a parameter of procedure type: where it is stored
   bool captured = false;      ///< an inner procedure touches it
   std::string_view link_name; ///< Spectra's name of the global or local
   spectra::Value *parameter =

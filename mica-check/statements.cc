@@ -156,17 +156,10 @@ void Checker::assign_to(Operand target, const Node &value, spectra::Place at) {
     copy_aggregate(target, source);
     return;
   }
-  Operand operand = check_as(value, target.type, purpose);
+  Operand operand = check(value, target.type);
+  if (target.type->is(Kind::procedure) && !note_storing(operand, value.place)) return;
+  operand = convert(std::move(operand), target.type, purpose);
   if (operand.is_poison()) return;
-  if (operand.symbol && operand.symbol->kind == SymbolKind::procedure && operand.symbol->proc->outer &&
-      target.type->is(Kind::procedure) && operand.kind == Operand::Kind::value && !value.is(NodeKind::call)) {
-    error(value.place,
-          "`" + std::string(operand.symbol->name) + "` is nested in `" +
-              std::string(operand.symbol->proc->outer->symbol->name) +
-              "` and can't be stored: its variables end with that procedure",
-          "pass it as an argument, or declare it outside");
-    return;
-  }
   spectra::Value *loaded = load(operand);
   build.set_place(at);
   store(target, loaded);
