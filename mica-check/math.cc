@@ -76,8 +76,9 @@ Operand Checker::check_math(const Builtin &builtin, const Node &call) {
       operand = error(node->place, purpose + " needs float32, not float64",
                       "`" + std::string(verb_name(builtin.verb)) + "` takes a float64");
     }
-    tracked = tracked || (operand.type && operand.type->tracked);
-    operands.push_back(load(convert(std::move(operand), type, purpose)));
+    const bool records = operand.type && operand.type->tracked;
+    tracked = tracked || records;
+    operands.push_back(load(convert(std::move(operand), types.with_tracked(type, records), purpose)));
     wrong = wrong || !operands.back();
   }
   if (wrong) return Operand{};

@@ -85,8 +85,8 @@ bool Checker::unify(Operand &a, Operand &b, std::string_view sign, spectra::Plac
   if (ta->is_scalar() && tb->is_scalar() && common_scalar(ta->scalar, tb->scalar, common)) {
     const Type *to = types.scalar(common);
     const bool tracked_a = a.type->tracked, tracked_b = b.type->tracked;
-    a = convert(settle(std::move(a)), to, sign);
-    b = convert(settle(std::move(b)), to, sign);
+    a = convert(settle(std::move(a)), types.with_tracked(to, tracked_a && to->is_float()), sign);
+    b = convert(settle(std::move(b)), types.with_tracked(to, tracked_b && to->is_float()), sign);
     if (a.is_poison() || b.is_poison()) return false;
     if (!a.is_constant()) a.type = types.with_tracked(to, tracked_a);
     if (!b.is_constant()) b.type = types.with_tracked(to, tracked_b);
