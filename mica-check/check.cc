@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "checker.h"
+#include "promote.h"
 #include "spectra/stage.h"
 #include "spectra/text.h"
 #include "whole.h"
@@ -27,8 +28,16 @@ bool uses_card(const spectra::Node *root) {
   return false;
 }
 
+bool promote_module(spectra::Module &module, spectra::Diag &, void *) {
+  promote(module);
+  return true;
+}
+
 int check_on_this_stack(const std::string &name, const std::string &text, const Flags &flags,
                         std::string &output) {
+  if (flags.promote_only)
+    return spectra::transform_text(name, text, spectra::Level::checked, spectra::Level::checked,
+                                   promote_module, nullptr, output);
   spectra::Tree tree;
   switch (spectra::read_tree(text, name, tree, std::cerr)) {
   case spectra::TreeResult::ok: break;
@@ -44,7 +53,7 @@ int check_on_this_stack(const std::string &name, const std::string &text, const 
   spectra::Diag diag(module.sources, std::cerr);
   Checker checker(module, diag);
   if (!checker.check_program(*tree.root) || diag.errors()) return spectra::kExitInput;
-  if (module.options.optimizes()) promote(module);
+  promote(module);
   // A breach in what was made is this stage's own fault, never the user's.
   std::ostringstream breaches;
   if (!spectra::verify_module(module, "<output>", breaches)) {

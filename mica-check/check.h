@@ -10,6 +10,7 @@ namespace mica::check {
 struct Flags {
   std::string device;             ///< cpu, gpu; empty: gpu where the program says `on gpu`
   std::string optimize = "debug"; ///< the tier and further words, separated by commas
+  bool promote_only = false;      ///< the text is checked already: its last pass alone, for its tests
 };
 
 /// Reads a text of level `parsed` and gives one of level `checked`. The answer is an exit code.

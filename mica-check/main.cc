@@ -10,6 +10,9 @@ int main(int argc, char **argv) {
   return spectra::run_stage(
       argc, argv, info,
       [&](CLI::App &app) {
+        app.add_flag(
+            "--promote-only", flags.promote_only,
+            "read a text of level checked and run the last pass alone: variables' values become values");
         app.add_option("--device", flags.device,
                        "cpu: `on gpu` means the processor; gpu (the default where a program says `on gpu`)")
             ->check(CLI::IsMember({"cpu", "gpu"}));

@@ -40,7 +40,5 @@ bool check_tracked(Checker &, const Operand &from, const Type *to, Purpose purpo
 /// After everything is emitted: the rules over the whole text (windows reached through calls, Backward's
 /// windows).
 void finish_whole(Checker &);
-/// Whole values of variables become SSA values where they are only read and written (promote.cc).
-void promote(spectra::Module &);
 
 } // namespace mica::check
