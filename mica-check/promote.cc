@@ -98,6 +98,7 @@ private:
             std::vector<Access> &all) {
     for (const Op *op : region.ops) {
       Effects e = effects_.of(func_, *op);
+      if (op->code == OpCode::read && !e.list.empty()) ++reads_[e.list[0].at];
       for (const Access &a : e.list) {
         if (a.at.root[0] != '$') continue;
         if (!a.plain || all_seen_.insert(a.at).second) all.push_back(a);
@@ -119,6 +120,23 @@ private:
       for (const Region *inner : op->regions) scan(*inner, chain, candidates, all);
       chain.pop_back();
     }
+  }
+
+  /// How often the operation's regions read each place.
+  std::map<Location, int> reads_inside(const Op &op) {
+    std::map<Location, int> counts;
+    for (Region *region : op.regions)
+      spectra::walk(*region, [&](Op *inner) {
+        if (inner->code != OpCode::read) return;
+        Location at = effects_.location(func_, *inner);
+        if (at.known()) ++counts[at];
+      });
+    return counts;
+  }
+  /// Whether the place is read anywhere but inside: where not, nobody wants what it holds afterwards.
+  bool read_outside(const std::map<Location, int> &inside, const Location &at) {
+    std::map<Location, int>::const_iterator all = reads_.find(at), in = inside.find(at);
+    return all != reads_.end() && all->second > (in == inside.end() ? 0 : in->second);
   }
 
   // ---- values
@@ -239,7 +257,8 @@ private:
   // ---- if
   void branch(Op &op, Known &known) {
     Region &first = *op.regions[0], &second = *op.regions[1];
-    const Effects e = effects_.inside(func_, op); // before writes go
+    const Effects e = effects_.inside(func_, op); // before reads and writes go
+    const std::map<Location, int> reads = reads_inside(op);
     Known before = known, ends[2] = {known, known};
     process(first, ends[0]);
     process(second, ends[1]);
@@ -263,7 +282,7 @@ private:
       if (same) known[at] = value;
     }
     for (const Location &at : changed) {
-      if (known.count(at)) continue;
+      if (known.count(at) || !read_outside(reads, at)) continue;
       auto a = ends[0].find(at), b = ends[1].find(at);
       Value *some = a != ends[0].end() ? a->second : b->second;
       const spectra::Type *type = some->type;
@@ -369,8 +388,10 @@ private:
   void loop(Op &op, Known &known, spectra::List<Op *> &out) {
     const Effects e = effects_.inside(func_, op);
     std::set<Location> carried = carried_places(op, e), own;
+    const std::map<Location, int> reads = reads_inside(op);
     for (const Access &a : e.list)
-      if (a.writes && values_.count(a.at)) carried.insert(a.at);
+      if (a.writes && values_.count(a.at) && (read_outside(reads, a.at) || exposed(op, a.at)))
+        carried.insert(a.at);
     for (const Access &a : e.list)
       if (a.writes && sunk_.count(a.at)) carried.insert(a.at);
 
@@ -458,6 +479,7 @@ private:
   std::set<Location> sunk_;   ///< places that are values within the loops being processed
   std::set<Location> all_seen_;
   std::map<Location, const Op *> representative_; ///< one operation with each path
+  std::map<Location, int> reads_;                 ///< how often the function reads each place
   std::map<Location, Value *> zeros_;
   std::vector<Op *> entry_;
   std::vector<Value *> replaced_;
