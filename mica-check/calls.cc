@@ -116,6 +116,8 @@ bool Checker::check_arguments(const Node &call, const std::string &name,
 Operand Checker::call_procedure(Symbol &symbol, const Node &call, const Type *) {
   resolve(symbol);
   Proc *target = symbol.proc;
+  if (target->open_template)
+    target = target->open_template; // an instance that calls itself, perhaps in another shape
   std::string name(symbol.name);
   if (constants_only)
     return error(call.place, "a constant is wanted here, and `" + name + "` is called when the program runs");

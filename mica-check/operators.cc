@@ -124,7 +124,7 @@ Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b
     }
   }
   if (a.type->is_device_or_whole() || b.type->is_device_or_whole())
-    return check_whole_binary(*this, code, std::move(a), std::move(b), nullptr, at);
+    return check_whole_binary(*this, code, sign, std::move(a), std::move(b), at);
   const Type *ta = Types::base(a.type), *tb = Types::base(b.type);
   build.set_place(at);
 
