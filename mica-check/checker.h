@@ -264,8 +264,13 @@ struct Checker {
   void define_frame(Proc &owner);
   static bool record_has(const spectra::Record &record, std::string_view name);
   Operand frame_field(Proc &owner, int field, Symbol *variable);
-  spectra::Value *outer_frame(Proc &owner);
-  spectra::Value *outer_frame_untyped(const Proc &owner);
+  struct OuterFrame {
+    Proc *owner;
+    spectra::Value *untyped, *typed;
+  };
+  std::vector<OuterFrame> outer_frames; ///< of the procedure that is being emitted, the nearest first
+  void open_outer_frames(Proc &inner);
+  const OuterFrame *outer_frame(const Proc &owner) const;
   spectra::Value *frame_for(const Proc &callee); ///< the frame that a call of a nested procedure passes
   bool check_program(const Node &root);
   void define_variables(const Node &root);

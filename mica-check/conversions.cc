@@ -55,9 +55,7 @@ bool Checker::fit_constant(const Constant &from, const Type *to, Constant &resul
     if (!from.adapts && !widens(source->scalar, target->scalar)) return false;
     result.real = integer_to_float(target->scalar, from.integer);
     result.integer = 0;
-    // Exactly: the float read back is the integer.
-    return std::isfinite(result.real) && std::fabs(result.real) < 0x1p126 &&
-           static_cast<__int128>(result.real) == from.integer;
+    return std::isfinite(result.real);
   }
   if (!from.adapts && !widens(source->scalar, target->scalar)) return false;
   return from.integer >= min_of(target->scalar) && from.integer <= max_of(target->scalar);
@@ -169,9 +167,7 @@ Operand Checker::mismatch(const Operand &o, const Type *to, Purpose purpose) {
                      value + " does not fit " + wanted +
                          (range_text(to) == wanted ? "" : " (" + range_text(to) + ")"),
                      to->is(Kind::subrange) ? "" : "`" + value + " as " + wanted + "` wraps");
-      if (whole_number && base->is_float() && o.constant.adapts)
-        return error(o.at, value + " is not exact in " + wanted, "`" + value + " as " + wanted + "` rounds");
-      if (!whole_number && base->is_float() && o.constant.adapts)
+      if (base->is_float() && o.constant.adapts)
         return error(o.at, value + " is too large for " + wanted,
                      "`" + value + " as " + wanted + "` gives infinity");
     }

@@ -140,6 +140,13 @@ void Checker::collect_enumerators(const Node &type, Scope &target, std::string_v
 }
 
 void Checker::collect_procedure(const Node &node, Scope &target, bool external) {
+  // Every level makes names longer and static links longer; no program is written that deep.
+  constexpr int kDeepestProcedure = 100;
+  if (target.proc && target.proc->depth >= kDeepestProcedure) {
+    error(node.place, "procedures are nested more than " + std::to_string(kDeepestProcedure) + " deep");
+    declare(target, new_symbol(SymbolKind::poison, node.text, node.place));
+    return;
+  }
   Symbol *symbol = new_symbol(SymbolKind::procedure, node.text, node.place);
   symbol->node = &node;
   procs.emplace_back();
@@ -201,6 +208,15 @@ void Checker::resolve(Symbol &symbol) {
     return;
   }
   symbol.state = Symbol::State::resolving;
+  // A declaration that needs a declaration that needs ... is resolved by recursion.
+  constexpr int kLongestChain = 10000;
+  if (resolving > kLongestChain) {
+    error(symbol.place, "declarations need each other in a row of more than " + std::to_string(kLongestChain));
+    symbol.type = symbol.value.type = types.poison();
+    symbol.kind = SymbolKind::poison;
+    symbol.state = Symbol::State::resolved;
+    return;
+  }
   Scope *outside = scope;
   scope = symbol.scope;
   ++resolving;

@@ -135,38 +135,43 @@ Operand Checker::frame_field(Proc &owner, int field, Symbol *variable) {
     o.path.symbol = "frame";
   } else {
     o.path.base = Path::Base::pointer;
-    o.path.pointer = outer_frame(owner);
+    const OuterFrame *outer = outer_frame(owner);
+    if (outer) o.path.pointer = outer->typed;
   }
   o.path.steps.push_back({Path::Step::Kind::field, field, nullptr});
   return o;
 }
 
-/// `%frame` and then `up` until the frame of `owner`, as a pointer to its record.
-spectra::Value *Checker::outer_frame(Proc &owner) {
-  spectra::Value *untyped = outer_frame_untyped(owner);
-  return build.make_typed(OpCode::frame_as, {untyped},
-                          types.table().pointer(types.table().record(owner.link_name + ".frame")));
-}
-
-spectra::Value *Checker::outer_frame_untyped(const Proc &owner) {
-  spectra::Value *current = frame;
-  Proc *at = proc->outer;
-  while (at && at != &owner && current) {
-    spectra::Value *record = build.make_typed(
-        OpCode::frame_as, {current}, types.table().pointer(types.table().record(at->link_name + ".frame")));
+/// At a body's start: the frames of the outer procedures that it touches, along the static links.
+void Checker::open_outer_frames(Proc &inner) {
+  outer_frames.clear();
+  spectra::Value *untyped = frame;
+  for (Proc *outer = inner.outer; untyped && outer; outer = outer->outer) {
+    const spectra::Type *record = types.table().record(outer->link_name + ".frame");
+    spectra::Value *typed =
+        build.make_typed(OpCode::frame_as, {untyped}, types.table().pointer(record), outer->symbol->name);
+    outer_frames.push_back({outer, untyped, typed});
+    if (outer->depth <= inner.reach) return;
     PathRef up;
     up.base = Path::Base::pointer;
-    up.pointer = record;
+    up.pointer = typed;
     up.steps.push_back({Path::Step::Kind::field, 0, nullptr});
-    current = build.add_result(path_op(OpCode::read, up, {}), types.table().frame(), "up");
-    at = at->outer;
+    untyped = build.add_result(path_op(OpCode::read, up, {}), types.table().frame(), "up");
   }
-  return current;
+}
+
+const Checker::OuterFrame *Checker::outer_frame(const Proc &owner) const {
+  for (const OuterFrame &outer : outer_frames)
+    if (outer.owner == &owner) return &outer;
+  return nullptr;
 }
 
 spectra::Value *Checker::frame_for(const Proc &callee) {
   if (!callee.takes_frame()) return nullptr;
-  if (callee.outer != proc) return outer_frame_untyped(*callee.outer);
+  if (callee.outer != proc) {
+    const OuterFrame *outer = outer_frame(*callee.outer);
+    return outer ? outer->untyped : nullptr;
+  }
   PathRef own;
   own.base = Path::Base::local;
   own.symbol = "frame";
@@ -191,7 +196,7 @@ Operand Checker::place_operand(Symbol &variable, spectra::Place at) {
   }
   if (variable.captured) {
     if (func && !proc) return o; // only the type is asked for
-    if (variable.owner != proc && !frame) return o;
+    if (variable.owner != proc && !outer_frame(*variable.owner)) return o;
     Operand field = frame_field(*variable.owner, variable.frame_field, &variable);
     if (!pointer) {
       o.path = field.path;

@@ -101,7 +101,7 @@ bool Checker::unify(Operand &a, Operand &b, std::string_view sign, spectra::Plac
       sign == "=" || sign == "#" || sign == "<" || sign == "<=" || sign == ">" || sign == ">=";
   if ((logical || comparing) && ta->is_bool() != tb->is_bool())
     hint = "`and` and `or` bind stronger than a comparison: write (a < b) and (c < d)";
-  if (numbers) hint = "neither holds every value of the other: convert one with `as`";
+  if (numbers) hint = "no type holds every value of both: convert one with `as`";
   error(at,
         "`" + std::string(sign) + "` has operands of different types: " + types.name(a.type) + " and " +
             types.name(b.type),

@@ -90,6 +90,7 @@ void Checker::emit_procedure(Proc &emitted) {
   local_names.clear();
   local_names.insert("frame");
   frame = emitted.takes_frame() ? func->body->args[0] : nullptr;
+  open_outer_frames(emitted);
   size_t first = frame ? 1 : 0;
   if (emitted.has_frame) {
     spectra::Variable v;

@@ -186,6 +186,7 @@ void Checker::emit_program(const Node &root) {
   build.set_region(func->body);
   build.set_place(body->place);
   frame = nullptr;
+  outer_frames.clear();
   loops = 0;
   window = -1;
   temporaries = 0;

@@ -106,6 +106,14 @@ bool common_scalar(Scalar a, Scalar b, Scalar &common) {
     common = a;
     return true;
   }
+  // The narrowest type that both widen to: int16 for int8 beside uint8, float64 for int32 beside float32.
+  static const Scalar kOrder[] = {Scalar::i16, Scalar::u16, Scalar::i32, Scalar::u32,
+                                  Scalar::i64, Scalar::u64, Scalar::f32, Scalar::f64};
+  for (Scalar s : kOrder)
+    if (widens(a, s) && widens(b, s)) {
+      common = s;
+      return true;
+    }
   return false;
 }
 

@@ -113,7 +113,7 @@ const char *source_name(spectra::Scalar);
 /// Whether every value of `from` is one of `to` without loss, and the language converts by itself
 /// (language.md 3).
 bool widens(spectra::Scalar from, spectra::Scalar to);
-/// The one of both that the other widens to; false where neither does.
+/// The narrowest type that both widen to; false where there is none.
 bool common_scalar(spectra::Scalar a, spectra::Scalar b, spectra::Scalar &common);
 
 /// Owns and interns all types, and knows how each looks in Spectra.
