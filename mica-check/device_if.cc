@@ -55,6 +55,7 @@ void check_branch(Checker &c, const Node &node) {
     return;
   case NodeKind::empty: return;
   case NodeKind::if_:
+    state(c).guarded.insert(&node);
     for (const Node *child = node.first->next; child; child = child->next) check_branch(c, *child);
     return;
   case NodeKind::for_:
@@ -90,6 +91,7 @@ void check_branch(Checker &c, const Node &node) {
 } // namespace
 
 void check_device_if(Checker &c, const Node &node) {
+  if (state(c).guarded.count(&node)) return; // checked with the `if` around it
   for (const Node *branch = node.first->next; branch; branch = branch->next) check_branch(c, *branch);
 }
 

@@ -60,6 +60,12 @@ Proc *instantiate(Checker &c, Proc &open, std::vector<Operand> &arguments, spect
   found.first->second = &proc;
   proc.open_template = &open;
   proc.link_name = open.link_name + "." + std::to_string(open.instances.size());
+  std::vector<Proc *> nested{&proc};
+  for (size_t i = 0; i < nested.size(); ++i)
+    for (Proc *inner : nested[i]->inner) {
+      inner->link_name = nested[i]->link_name + "." + std::string(inner->symbol->name);
+      nested.push_back(inner);
+    }
   symbol->state = Symbol::State::resolved;
   proc.header_resolved = true;
   for (size_t i = 0; i < closed.size(); ++i) {

@@ -71,11 +71,12 @@ Operand check_cells(Checker &c, Verb verb, const Node &call) {
         x = Operand{};
       } else if (!fits) {
         std::string hint = t->is_integer() || t->is_bool() ? "`as float32` makes floats of them" : "";
+        const char *wanted = verb == Verb::Select   ? "numbers or bools"
+                             : takes_integers(verb) ? "floats or integers"
+                                                    : "floats";
         if (t->is_aggregate()) hint = "name one of its tensors";
         x = c.error(argument(call, i).place,
-                    purpose_of(verb, i) + " needs floats" + (takes_integers(verb) ? " or integers" : "") +
-                        ", not " + c.types.name(x.type),
-                    hint);
+                    purpose_of(verb, i) + " needs " + wanted + ", not " + c.types.name(x.type), hint);
       } else if (x.type->is(Kind::subrange)) {
         x = c.convert(std::move(x), t, name);
       }

@@ -64,7 +64,6 @@ Operand check_whole_binary(Checker &c, OpCode code, std::string_view sign, Opera
     if (const char *what = wants(code, t)) {
       std::string hint;
       if (t->is_bool() && !is_comparison(code)) hint = "`as int32` makes numbers of bools";
-      if (code == OpCode::mod && t->is_float()) hint = "`mod` is for integers";
       return c.error(at, "`" + word + "` needs " + what + ", not " + c.types.name(o->type), hint);
     }
     if (o->type->is(Kind::subrange)) *o = c.convert(std::move(*o), t, word);

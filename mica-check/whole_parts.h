@@ -15,6 +15,7 @@ struct WholeState {
     std::string message;
   };
   std::vector<Store> stores;
+  std::unordered_set<const Node *> guarded; ///< `if`s inside an `if` over a bool on the card
   /// How many instances of open shapes have been made.
   int instances = 0;
 };
