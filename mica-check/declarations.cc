@@ -211,7 +211,8 @@ void Checker::resolve(Symbol &symbol) {
   // A declaration that needs a declaration that needs ... is resolved by recursion.
   constexpr int kLongestChain = 10000;
   if (resolving > kLongestChain) {
-    error(symbol.place, "declarations need each other in a row of more than " + std::to_string(kLongestChain));
+    error(symbol.place,
+          "declarations need each other in a row of more than " + std::to_string(kLongestChain));
     symbol.type = symbol.value.type = types.poison();
     symbol.kind = SymbolKind::poison;
     symbol.state = Symbol::State::resolved;

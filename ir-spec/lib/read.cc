@@ -635,8 +635,8 @@ private:
     std::string_view fields;
     if (lex_.kind == Token::symbol || lex_.kind == Token::local) {
       path->base = lex_.kind == Token::symbol ? Path::Base::global : Path::Base::local;
-      // The compiler's own variables have dots in their names (`@program.exit`), fields follow after dots too: the
-      // longest known name is the variable.
+      // The compiler's own variables have dots in their names (`@program.exit`), fields follow after dots
+      // too: the longest known name is the variable.
       const bool global = path->base == Path::Base::global;
       size_t end = lex_.text.size();
       for (;;) {
@@ -645,7 +645,8 @@ private:
         if (type || (end = path->symbol.rfind('.')) == std::string_view::npos) break;
       }
       if (!type)
-        fail((global ? "no unit variable @" : "no local variable $") + std::string(lex_.text.substr(0, lex_.text.find('.'))));
+        fail((global ? "no unit variable @" : "no local variable $") +
+             std::string(lex_.text.substr(0, lex_.text.find('.'))));
       if (path->symbol.size() < lex_.text.size()) fields = lex_.text.substr(path->symbol.size() + 1);
       lex_.next();
     } else {

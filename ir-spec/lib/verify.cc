@@ -293,7 +293,8 @@ private:
       ++known;
       if (!kind_fits(*value, word.substr(colon + 1))) {
         form = false;
-        wrong(op, "attribute " + std::string(attr_name(*key)) + " is of kind " + std::string(word.substr(colon + 1)));
+        wrong(op, "attribute " + std::string(attr_name(*key)) + " is of kind " +
+                      std::string(word.substr(colon + 1)));
       }
     }
     if (known != op.attributes.size()) {
