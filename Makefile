@@ -54,7 +54,6 @@ $(foreach s,$(STAGES),$(eval $(call stage_program,$(s),mica-$(s))))
 $(eval $(call stage_program,driver,micac))
 
 LIBS_codegen := $(shell $(LLVM_CONFIG) --ldflags --libs --link-shared 2>/dev/null) -Wl,-rpath,$(shell $(LLVM_CONFIG) --libdir 2>/dev/null)
-LIBS_driver  := -lyaml-cpp
 $(B)/obj/mica-codegen/%.o: CPPFLAGS += -isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null) -I mica-codegen \
     -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS
 $(foreach s,parse check grad fuse link driver,$(eval $(B)/obj/mica-$(s)/%.o: CPPFLAGS += -I mica-$(s)))

@@ -21,6 +21,9 @@ bool verify_module(Module &module, const std::string &text_name, std::ostream &d
 /// Removes places and source lines, for tests that compare texts.
 void strip_places(Module &module);
 
+/// The same on the bytes of a text of any level, even one that does not read.
+std::string strip_text(std::string_view text);
+
 /// The body of every stage between two of these levels: read, check the level, verify, run, verify, print.
 /// `run` returns false where it reported errors. The result is an exit code.
 int transform_text(const std::string &name, const std::string &text, Level from, Level to,
