@@ -64,7 +64,12 @@ $(B)/bin/gen-ops: ir-spec/gen/ops.cc
 $(B)/gen/spectra/ops.inc: $(B)/bin/gen-ops ir-spec/ops.yaml
 	@mkdir -p $(@D)
 	$(B)/bin/gen-ops ir-spec/ops.yaml $@ $(B)/gen/OPS.md
-GENERATED := $(B)/gen/spectra/ops.inc
+# The lines of the composite verbs, embedded in mica-grad.
+VERBS := $(sort $(wildcard ir-spec/verbs/*.spectra))
+$(B)/gen/spectra/verbs.inc: $(VERBS)
+	@mkdir -p $(@D)
+	@for v in $(VERBS); do printf '{"%s", R"spectra(' $$(basename $$v .spectra); cat $$v; echo ')spectra"},'; done > $@
+GENERATED := $(B)/gen/spectra/ops.inc $(B)/gen/spectra/verbs.inc
 
 # ---- rules --------------------------------------------------------------------------------------------------------
 $(B)/obj/%.o: %.cc | $(GENERATED)
