@@ -52,6 +52,8 @@ bool header_line(TestFile &test, const std::string &key, const std::string &valu
     test.file = value;
   } else if (key == "tiers") {
     test.tiers = split_words(value);
+  } else if (key == "awaits") {
+    test.awaits = value;
   } else if (key == "match") {
     test.match = value;
   } else if (key == "seconds") {

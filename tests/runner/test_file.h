@@ -39,6 +39,7 @@ struct TestFile {
   std::string standard_input;     ///< for the built program, escapes resolved
   std::string file;               ///< take the input from this file of the repository
   std::vector<std::string> tiers; ///< for programs that are built and run
+  std::string awaits;             ///< what this version of the language does not have yet
   std::string match;              ///< a regular expression for the whole standard output
   int seconds = 60;               ///< the longest that one command may run
   std::vector<Count> counts;
