@@ -93,3 +93,20 @@ format-check: ## fail where a source is not in the checked-in style
 	clang-format-14 --dry-run -Werror $(FORMATTED)
 clean: ## remove build/
 	rm -rf $(B)
+
+# ---- installing ---------------------------------------------------------------------------------------------------
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION  = $(shell sed -n 's/.*kVersion = "\(.*\)".*/\1/p' ir-spec/include/spectra/stage.h)
+install: all ## copy the programs and libraries below $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/mica $(DESTDIR)$(PREFIX)/share/mica/examples
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(RUNTIME) $(DESTDIR)$(PREFIX)/lib/mica
+	cp -r examples/. $(DESTDIR)$(PREFIX)/share/mica/examples
+deb: all ## build/mica_VERSION_amd64.deb
+	rm -rf $(B)/deb && $(MAKE) --no-print-directory install DESTDIR=$(B)/deb PREFIX=/usr
+	install -d $(B)/deb/DEBIAN
+	printf 'Package: mica\nVersion: $(VERSION)\nArchitecture: amd64\nMaintainer: The Mica project <mica@localhost>\n' > $(B)/deb/DEBIAN/control
+	printf 'Depends: libc6, libstdc++6, libllvm22, binutils, gcc | clang\nDescription: The Mica compiler\n' >> $(B)/deb/DEBIAN/control
+	printf ' A Pascal-descended language that trains AI models: six stages joined by a textual IR.\n' >> $(B)/deb/DEBIAN/control
+	dpkg-deb --root-owner-group --build $(B)/deb $(B)/mica_$(VERSION)_amd64.deb
