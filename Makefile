@@ -77,7 +77,12 @@ $(B)/bin/gen-unicode: ir-spec/gen/unicode.cc
 $(B)/gen/spectra/unicode.inc: $(B)/bin/gen-unicode $(UNICODE)/UnicodeData.txt
 	@mkdir -p $(@D)
 	$(B)/bin/gen-unicode $(UNICODE) $@
-GENERATED := $(B)/gen/spectra/ops.inc $(B)/gen/spectra/unicode.inc
+# The lines of the composite verbs, embedded in mica-grad.
+VERBS := $(sort $(wildcard ir-spec/verbs/*.spectra))
+$(B)/gen/spectra/verbs.inc: $(VERBS)
+	@mkdir -p $(@D)
+	@for v in $(VERBS); do printf '{"%s", R"spectra(' $$(basename $$v .spectra); cat $$v; echo ')spectra"},'; done > $@
+GENERATED := $(B)/gen/spectra/ops.inc $(B)/gen/spectra/unicode.inc $(B)/gen/spectra/verbs.inc
 
 # ---- rules --------------------------------------------------------------------------------------------------------
 $(B)/obj/%.o: %.cc | $(GENERATED)
