@@ -127,6 +127,8 @@ struct Checker {
   Operand
   check_rest(const Node *node); ///< this argument and those after it, for their own errors; gives poison
   spectra::Value *format_argument(Operand operand, char letter, const std::string &length, std::string &text);
+  spectra::Value *format_whole(Operand operand, char letter, const std::string &length,
+                               const std::string &text);
   spectra::Value *enumeration_text(Operand operand, const Type *type);
   spectra::Value *pointer_argument(const Node &node, const Type *element, const std::string &purpose);
   Operand target_argument(const Node &node, const std::string &purpose);

@@ -92,6 +92,8 @@ Value *Checker::format_argument(Operand o, char letter, const std::string &lengt
     return nullptr;
   }
   const Type *t = Types::base(o.type);
+  // A whole value's cells are printed one by one by the conversion; they neither adapt nor widen.
+  if (t->is_whole() && letter != 'v') return format_whole(std::move(o), letter, length, text);
   auto refuse = [&](const std::string &wants) -> Value * {
     error(o.at, "`" + text + "` prints " + wants + ", not " + types.name(o.type),
           "`" + fitting(o.type) + "` prints " + types.name(o.type));
@@ -175,6 +177,22 @@ Value *Checker::format_argument(Operand o, char letter, const std::string &lengt
     error(o.at, "`" + text + "` is no conversion", "%d %u %x %f %e %g %s %c %lc %p and %v are some");
     return nullptr;
   }
+}
+
+Value *Checker::format_whole(Operand o, char letter, const std::string &length, const std::string &text) {
+  const Type *t = o.type;
+  bool fits = false;
+  if (std::string_view("fFeEgGaA").find(letter) != std::string_view::npos) {
+    fits = t->is_float() && (length.empty() || length == "l");
+  } else if (std::string_view("diuoxX").find(letter) != std::string_view::npos) {
+    const bool sign_fits =
+        letter == 'd' || letter == 'i' ? is_signed(t->scalar) : letter != 'u' || !is_signed(t->scalar);
+    fits = t->is_bool() || (t->is_integer() && bits_of(t->scalar) == length_bits(length) && sign_fits);
+  }
+  if (fits) return load(o);
+  error(o.at, "`" + text + "` can't print the cells of " + types.name(t),
+        "`" + fitting(types.scalar(t->scalar)) + "` prints each, `%v` all");
+  return nullptr;
 }
 
 /// An enumeration's name at run time: a function of the text's own, made at the first use.

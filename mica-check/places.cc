@@ -191,7 +191,7 @@ Operand Checker::element_of(Operand base, Operand index, spectra::Place at) {
 }
 
 Operand Checker::temporary(const Type *type, std::string_view name, spectra::Place at) {
-  std::string unique = std::string(name) + "." + std::to_string(++temporaries);
+  std::string unique = std::string(name) + "'" + std::to_string(++temporaries);
   spectra::Variable v;
   v.name = module.keep(unique);
   v.type = types.lower(type);

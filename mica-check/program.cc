@@ -93,7 +93,7 @@ bool Checker::has_cycle() {
 void Checker::define_variables(const Node &root) {
   if (!is_unit) {
     spectra::Variable code;
-    code.name = "program.exit";
+    code.name = "program'exit";
     code.type = types.lower(types.i32());
     module.variables.push_back(code);
   }

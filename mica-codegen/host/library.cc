@@ -262,9 +262,11 @@ bool FunctionEmitter::emit_library(const Op &op) {
                  b_.getInt64(static_cast<uint64_t>(op.arg_count())), print_arguments(op)}));
     return true;
   case OpCode::read_input:
-    call(
-        "mica_read", none,
-        {file, line, b_.getInt32(static_cast<uint32_t>(runtime_type(op.arg(0)->type->element))), arg(op, 0)});
+    if (op.arg_count())
+      call("mica_read", none,
+           {file, line, b_.getInt32(static_cast<uint32_t>(runtime_type(op.arg(0)->type->element))),
+            arg(op, 0)});
+    if (op.flag(spectra::Attr::newline)) call("mica_read_end", none, {});
     return true;
   case OpCode::parse_int:
   case OpCode::parse_float:
