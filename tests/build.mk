@@ -39,7 +39,8 @@ check-unit: $(UNIT_TESTS) ## the units alone (check-parse, check-run, ...: one f
 	@tests/run-shards $^
 check-laws: all $(B)/bin/mica-tests ## round trip, pipe and repetition over the whole corpus
 	@tests/run-shards --filter 'laws_*' $(B)/bin/mica-tests
-update: all $(B)/bin/mica-tests ## rewrite the expectations of tests and list what changed
+update: all $(B)/bin/mica-tests ## rewrite the expectations of tests, and OPS.md, and list what changed
+	@cmp -s ir-spec/OPS.md $(B)/gen/OPS.md || { cp $(B)/gen/OPS.md ir-spec/ && echo 'updated ir-spec/OPS.md'; }
 	@MICA_UPDATE=1 $(B)/bin/mica-tests --gtest_brief=1 --gtest_filter='$(CHECK_FILTER)'
 check-long: tests ## the tests that take minutes
 	@set -e; for t in $(wildcard tests/long/*.sh); do echo "== $$t"; sh $$t; done

@@ -36,7 +36,7 @@ Outcome build_and_run(const TestFile &test, const std::string &tier) {
   Scratch scratch;
   std::string source =
       test.file.empty() ? test.name + ".mica" : std::filesystem::path(test.file).filename().string();
-  if (!write_file(scratch.path() + "/" + source, test.input)) return {127, "cannot write " + source, {}, {}};
+  if (!write_file(scratch.path() + "/" + source, test.input)) return {127, "cannot write " + source, {}, {}, false};
   std::string command = test.command;
   if (!tier.empty()) command += " --optimize " + tier;
   const std::string program = scratch.path() + "/program";
@@ -45,6 +45,7 @@ Outcome build_and_run(const TestFile &test, const std::string &tier) {
     std::error_code ignored;
     if (std::filesystem::exists(program, ignored))
       built.signal += "a program was left behind by a build that failed";
+    built.built = false;
     return built;
   }
   std::vector<std::string> words = {program};
@@ -79,7 +80,7 @@ public:
     if (!test_.awaits.empty() && refused(outcome)) GTEST_SKIP() << test_.path << " awaits " << test_.awaits;
     std::string wrong = compare(test_, outcome);
     if (wrong.empty()) return;
-    if (updating() && !program && rewrite(outcome)) return;
+    if (updating() && (!program || !outcome.built) && rewrite(outcome)) return;
     if (!tier_.empty()) wrong = "tier " + tier_ + "\n" + wrong;
     if (outcome.exit_code != test_.exit_code && !outcome.err.empty()) wrong += "it said:\n" + outcome.err;
     FAIL() << test_.path << "\n" << wrong << "alone: build/bin/mica-tests --gtest_filter=" << full_name();
