@@ -2,7 +2,7 @@
 #include "spectra/unicode.h"
 #include "unit.h"
 
-#include <cstring>
+#include <bit>
 
 namespace mica::codegen {
 namespace {
@@ -68,11 +68,15 @@ llvm::Constant *Unit::constant(const spectra::AttrValue &value, const Type *type
     llvm::APFloat real(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits->bits));
     bool loses = false;
     // A NaN's sign and payload stay; an f32's double holds its value exactly.
-    real.convert(t->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    bool is_bfloat = type->scalar == Scalar::bf16;
+    real.convert(is_bfloat ? llvm::APFloat::BFloat() : t->getFltSemantics(),
+                 llvm::APFloat::rmNearestTiesToEven, &loses);
+    if (is_bfloat) return llvm::ConstantInt::get(context, real.bitcastToAPInt());
     return llvm::ConstantFP::get(context, real);
   }
   if (const int64_t *integer = std::get_if<int64_t>(&value)) {
-    if (t->isFloatingPointTy()) return llvm::ConstantFP::get(t, static_cast<double>(*integer));
+    if (type->is_float())
+      return constant(spectra::FloatBits{std::bit_cast<uint64_t>(static_cast<double>(*integer))}, type);
     return llvm::ConstantInt::get(t, static_cast<uint64_t>(*integer), true, true);
   }
   return llvm::Constant::getNullValue(t);

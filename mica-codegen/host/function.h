@@ -69,7 +69,7 @@ private:
   const spectra::Func &func_;
   llvm::Function *function_;
   Builder b_;
-  std::vector<LValue> values_;
+  std::vector<LValue> &values_;
   std::map<std::string_view, LValue> locals_;
   std::vector<Loop> loops_;
   std::vector<Arena> arenas_;

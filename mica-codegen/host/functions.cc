@@ -12,7 +12,7 @@ constexpr int64_t kLargeLocal = 16 << 10;
 } // namespace
 
 FunctionEmitter::FunctionEmitter(Unit &unit, const spectra::Func &func)
-    : unit_(unit), func_(func), function_(unit.function(&func)), b_(unit.context) {
+    : unit_(unit), func_(func), function_(unit.function(&func)), b_(unit.context), values_(unit.values) {
   values_.resize(unit.spectra.value_count, nullptr);
 }
 

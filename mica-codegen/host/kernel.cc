@@ -61,7 +61,7 @@ bool is_by_value(const spectra::Kernel &kernel, size_t i) {
 }
 
 KernelEmitter::KernelEmitter(Unit &unit, const spectra::Kernel &kernel, const std::string &name)
-    : unit_(unit), kernel_(kernel), b_(unit.context) {
+    : unit_(unit), kernel_(kernel), b_(unit.context), values_(unit.values) {
   llvm::FunctionType *type =
       llvm::FunctionType::get(b_.getVoidTy(), {unit.pointer(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, *unit.module);

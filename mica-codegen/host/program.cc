@@ -71,9 +71,10 @@ void emit_program_entry(Unit &unit) {
   Builder b(llvm::BasicBlock::Create(c, "entry", main));
   const spectra::Func *body = unit.spectra.find_func("program.main");
   if (body) b.CreateCall(unit.function(body));
-  bool has_code = unit.variables.count("program'exit") > 0;
-  b.CreateRet(has_code ? static_cast<llvm::Value *>(b.CreateLoad(i32, unit.variable("program'exit")))
-                       : b.getInt32(0));
+  llvm::Value *code = b.getInt32(0);
+  for (const char *name : {"program'exit", "program.exit"})
+    if (unit.variables.count(name)) code = b.CreateLoad(i32, unit.variable(name));
+  b.CreateRet(code);
 }
 
 /// Language.md 10: a program whose static storage passes what its code can reach is refused in plain words.

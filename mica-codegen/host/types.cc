@@ -3,11 +3,14 @@
 
 namespace mica::codegen {
 
+// Note [bfloat16]: x86-64 without AVX512-BF16 converts LLVM's `bfloat` by calls that libgcc 12 lacks, and
+// vcvtneps2bf16 flushes subnormals. A bfloat16 is its 16 bits here, widened by a shift and rounded by the
+// math library's few integer instructions, which vectorize.
 llvm::Type *Unit::scalar_type(Scalar scalar) {
   switch (scalar) {
   case Scalar::boolean: return i(1);
   case Scalar::f16: return llvm::Type::getHalfTy(context);
-  case Scalar::bf16: return llvm::Type::getBFloatTy(context);
+  case Scalar::bf16: return i(16);
   case Scalar::f32: return llvm::Type::getFloatTy(context);
   case Scalar::f64: return llvm::Type::getDoubleTy(context);
   default: return i(static_cast<unsigned>(spectra::scalar_bytes(scalar)) * 8);
