@@ -1,6 +1,7 @@
 #include "codegen.h"
 
 #include "host/unit.h"
+#include "units.h"
 
 #include <llvm/ADT/StringExtras.h>
 
@@ -23,6 +24,8 @@ bool generate(spectra::Module &module, spectra::Diag &diag) {
     rest = tail;
   }
   module.sections.push_back(std::move(host));
+  spectra::Section units = units_section(module);
+  if (!units.lines.empty()) module.sections.push_back(std::move(units));
   // What follows needs no functions, types or sources any more.
   module.funcs.clear();
   module.kernels.clear();

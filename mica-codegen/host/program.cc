@@ -39,6 +39,8 @@ void emit_variables(Unit &unit) {
 }
 
 void emit_program_entry(Unit &unit) {
+  const spectra::Func *body = unit.spectra.find_func("program.main");
+  if (!body) return; // an object
   llvm::LLVMContext &c = unit.context;
   llvm::Type *i32 = unit.i(32);
   llvm::Type *i64 = unit.i(64);
@@ -69,8 +71,7 @@ void emit_program_entry(Unit &unit) {
       llvm::FunctionType::get(i32, false), llvm::GlobalValue::ExternalLinkage, "mica_main", *unit.module);
   main->setDoesNotThrow();
   Builder b(llvm::BasicBlock::Create(c, "entry", main));
-  const spectra::Func *body = unit.spectra.find_func("program.main");
-  if (body) b.CreateCall(unit.function(body));
+  b.CreateCall(unit.function(body));
   llvm::Value *code = b.getInt32(0);
   for (const char *name : {"program'exit", "program.exit"})
     if (unit.variables.count(name)) code = b.CreateLoad(i32, unit.variable(name));
