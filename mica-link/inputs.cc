@@ -32,6 +32,11 @@ std::string take_word(std::string &line) {
   return word;
 }
 
+/// The source that a unit was made from: what the user knows it by.
+std::string source_of(const Unit &unit) {
+  return unit.module.sources.empty() ? unit.file : unit.module.sources[0].name;
+}
+
 struct Export {
   const Unit *unit;
   std::string signature;
@@ -80,7 +85,7 @@ bool units_agree(const Job &job) {
   };
   for (const Unit &unit : job.units)
     if (!names.insert(unit.module.name).second) {
-      complain("two units are called `" + unit.module.name + "`, the second in " + unit.file);
+      complain("two units are called `" + unit.module.name + "`, the second in " + source_of(unit));
       ok = false;
     }
   for_lines("export", [&](const Unit &unit, const std::string &name, const std::string &signature) {
@@ -94,8 +99,8 @@ bool units_agree(const Job &job) {
     const auto found = exports.find(name);
     if (found == exports.end() || found->second.signature == signature) return;
     const Unit &other = *found->second.unit;
-    complain("`" + name + "` is " + signature + " in " + unit.file + " and " + found->second.signature +
-                 " in " + other.file,
+    complain("`" + name + "` is " + signature + " in " + source_of(unit) + " and " + found->second.signature +
+                 " in " + source_of(other),
              "declare it in `" + unit.module.name + "` as `" + other.module.name + "` defines it");
     ok = false;
   });

@@ -66,7 +66,9 @@ void register_laws(const std::vector<std::string> &test_files) {
   for (const std::string &path : test_files) {
     TestFile test;
     std::string wrong;
-    if (!read_test(root(), path, test, &wrong) || !test.builds_program() || !test.file.empty()) continue;
+    if (!read_test(root(), path, test, &wrong) || !test.builds_program() || !test.file.empty() ||
+        !test.files.empty())
+      continue;
     if (test.err || !test.errors.empty() || !test.awaits.empty()) continue; // may not compile, or warns
     add("laws_" + test.suite, test.name, path, test.input);
   }

@@ -36,7 +36,10 @@ Outcome build_and_run(const TestFile &test, const std::string &tier) {
   Scratch scratch;
   std::string source =
       test.file.empty() ? test.name + ".mica" : std::filesystem::path(test.file).filename().string();
-  if (!write_file(scratch.path() + "/" + source, test.input)) return {127, "cannot write " + source, {}, {}, false};
+  if (!write_file(scratch.path() + "/" + source, test.input))
+    return {127, "cannot write " + source, {}, {}, false};
+  for (const auto &[name, bytes] : test.files)
+    if (!write_file(scratch.path() + "/" + name, bytes)) return {127, "cannot write " + name, {}, {}, false};
   std::string command = test.command;
   if (!tier.empty()) command += " --optimize " + tier;
   const std::string program = scratch.path() + "/program";
@@ -58,6 +61,7 @@ Outcome build_and_run(const TestFile &test, const std::string &tier) {
 
 Outcome run_command(const TestFile &test) {
   Scratch scratch;
+  for (const auto &[name, bytes] : test.files) write_file(scratch.path() + "/" + name, bytes);
   return run_pipeline(replace_root(test.command), test.input, scratch.path(), test.seconds);
 }
 

@@ -44,8 +44,9 @@ struct TestFile {
   int seconds = 60;               ///< the longest that one command may run
   std::vector<Count> counts;
   std::vector<ExpectedError> errors;
-  std::string source; ///< the input as it stands in the file
-  std::string input;  ///< the input without the `# error:` marks
+  std::string source;                                     ///< the input as it stands in the file
+  std::string input;                                      ///< the input without the `# error:` marks
+  std::vector<std::pair<std::string, std::string>> files; ///< `--- file NAME`: more files beside the input
   std::optional<std::string> out, err;
 
   /// A command `micac` that makes a program: the program is run after it.
