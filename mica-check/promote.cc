@@ -175,6 +175,7 @@ private:
 
   // ---- effects
   void forget(const Effects &e, Known &known, bool plain_too) {
+    if (e.list.empty() && !e.writes_through && !e.anything) return;
     for (auto it = known.begin(); it != known.end();) {
       bool lost = false;
       if (!values_.count(it->first)) {
