@@ -1,5 +1,6 @@
 // Reading and writing memory: operands become values and paths, with the checks that the tier wants.
 #include "checker.h"
+#include "whole.h"
 
 namespace mica::check {
 
@@ -207,6 +208,7 @@ Operand Checker::temporary(const Type *type, std::string_view name, spectra::Pla
 }
 
 void Checker::copy_aggregate(const Operand &to, const Operand &from) {
+  if (copy_leaves(*this, to, from)) return;
   Value *target = address_of(to);
   Value *source = load(from);
   if (target && source) build.make_typed(OpCode::copy_value, {target, source}, nullptr);

@@ -67,9 +67,17 @@ bool Checker::check_program(const Node &root) {
   // Inner procedures first: whether they change a record parameter of an outer one decides whether it is
   // copied.
   work.assign(all.rbegin(), all.rend());
-  for (size_t i = 0; i < work.size(); ++i) emit_procedure(*work[i]);
+  // Instances of open shapes join at the end. Where one was wrong, the others would say the same again.
+  auto emit = [&](Proc &next) {
+    Proc *open = next.open_template;
+    if (open && open->wrong) return;
+    const int before = diag.errors();
+    emit_procedure(next);
+    if (open && diag.errors() != before) open->wrong = true;
+  };
+  for (size_t i = 0; i < work.size(); ++i) emit(*work[i]);
   emit_program(root);
-  for (size_t i = all.size(); i < work.size(); ++i) emit_procedure(*work[i]);
+  for (size_t i = all.size(); i < work.size(); ++i) emit(*work[i]);
   check_escapes();
   if (diag.errors()) return false;
   finish_whole(*this);
