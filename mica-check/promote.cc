@@ -73,12 +73,6 @@ public:
   }
 
 private:
-  struct Use {
-    bool plain = true;
-    const Op *some = nullptr;
-    std::vector<const Op *> chain; ///< enclosing operations of a write
-  };
-
   // ---- which locals become values altogether
   void classify() {
     std::map<Location, bool> candidates;
@@ -86,7 +80,7 @@ private:
     std::vector<const Op *> chain;
     scan(*func_.body, chain, candidates, all);
     for (auto &[at, good] : candidates) {
-      if (!good || effects_.escaped(func_, at)) continue;
+      if (!good || effects_.escaped(func_, at) || enters_window(*func_.body, at)) continue;
       bool alone = true;
       for (const Access &a : all)
         if (a.at.overlaps(at) && !(a.plain && a.at == at)) alone = false;
@@ -105,6 +99,7 @@ private:
         if (!a.plain || !a.at.exact()) continue;
         const spectra::Type *type = effects_.type_of(func_, *op);
         if (!type || !EffectTable::is_promoted_type(type) || a.at.root == "$frame") continue;
+        if (type->tracked) tracked_.insert(a.at);
         bool &good = candidates.try_emplace(a.at, true).first->second;
         if (!representative_.count(a.at)) representative_[a.at] = op;
         if (!a.writes) continue;
@@ -120,6 +115,18 @@ private:
       for (const Region *inner : op->regions) scan(*inner, chain, candidates, all);
       chain.pop_back();
     }
+  }
+
+  /// Whether a tracked place is read in a window that it comes into from outside: that read must stay, since
+  /// the tape follows values only as far as their window.
+  bool enters_window(const Region &region, const Location &at) {
+    if (!tracked_.count(at)) return false;
+    for (const Op *op : region.ops) {
+      if (op->code == OpCode::tape && reads_inside(*op).count(at) && exposed(*op, at)) return true;
+      for (const Region *inner : op->regions)
+        if (enters_window(*inner, at)) return true;
+    }
+    return false;
   }
 
   /// How often the operation's regions read each place.
@@ -200,10 +207,11 @@ private:
         if (write(*op, known)) continue;
         break;
       case OpCode::tape: {
-        // A tracked variable that someone wants the gradient of is read inside the window, or it would get
-        // none.
-        for (auto it = known.begin(); it != known.end();)
-          it = effects_.has_gradient(func_, it->first) ? known.erase(it) : std::next(it);
+        // A tracked variable is read inside the window, where the tape meets it.
+        for (auto it = known.begin(); it != known.end();) {
+          const bool leaf = tracked_.count(it->first) && !values_.count(it->first) && !sunk_.count(it->first);
+          it = leaf ? known.erase(it) : std::next(it);
+        }
         process(*op->regions[0], known);
         break;
       }
@@ -236,6 +244,7 @@ private:
     if (!at.exact()) return false;
     const spectra::Type *type = effects_.type_of(func_, op);
     if (!type || !EffectTable::is_promoted_type(type)) return false;
+    if (type->tracked) tracked_.insert(at);
     if (Value *value = held(at, known, type)) {
       replace(op.result(), value);
       return true;
@@ -250,6 +259,7 @@ private:
     Location at = effects_.location(func_, op);
     const spectra::Type *type = at.exact() ? effects_.type_of(func_, op) : nullptr;
     if (!type || !EffectTable::is_promoted_type(type)) return false;
+    if (type->tracked) tracked_.insert(at);
     known[at] = op.operands.back();
     representative_.try_emplace(at, &op);
     return (values_.count(at) || sunk_.count(at)) && !keep_writes_;
@@ -337,7 +347,11 @@ private:
       if (const Op *one = sample(op, at)) {
         const spectra::Type *type = effects_.type_of(func_, *one);
         if (!type || !EffectTable::is_promoted_type(type)) continue;
+        if (type->tracked) tracked_.insert(at);
         if (crosses(op, at)) continue;
+        bool enters = false;
+        for (const Region *region : op.regions) enters = enters || enters_window(*region, at);
+        if (enters) continue;
         representative_[at] = one;
         places.insert(at);
       }
@@ -359,11 +373,9 @@ private:
 
   /// Whether carrying would take the place into a window that must read it, or a switch writes it.
   bool crosses(const Op &op, const Location &at) {
-    const bool gradient = effects_.has_gradient(func_, at);
     bool found = false;
     for (Region *region : op.regions)
       spectra::walk(*region, [&](Op *inner) {
-        if (inner->code == OpCode::tape && gradient) found = true;
         if (only_guards(*inner) && written(*inner, at)) found = true;
         if (is_loop(*inner) && has_jumps(*inner) && written(*inner, at)) found = true;
       });
@@ -476,8 +488,9 @@ private:
   const EffectTable &effects_;
   Func &func_;
   const bool keep_writes_;
-  std::set<Location> values_; ///< locals that become values altogether
-  std::set<Location> sunk_;   ///< places that are values within the loops being processed
+  std::set<Location> values_;  ///< locals that become values altogether
+  std::set<Location> sunk_;    ///< places that are values within the loops being processed
+  std::set<Location> tracked_; ///< places of tracked variables
   std::set<Location> all_seen_;
   std::map<Location, const Op *> representative_; ///< one operation with each path
   std::map<Location, int> reads_;                 ///< how often the function reads each place
