@@ -293,7 +293,7 @@ private:
       if (same) known[at] = value;
     }
     for (const Location &at : changed) {
-      if (known.count(at) || !read_outside(reads, at)) continue;
+      if (known.count(at) || !(carrying_.count(at) || read_outside(reads, at))) continue;
       auto a = ends[0].find(at), b = ends[1].find(at);
       Value *some = a != ends[0].end() ? a->second : b->second;
       const spectra::Type *type = some->type;
@@ -403,7 +403,8 @@ private:
     std::set<Location> carried = carried_places(op, e), own;
     const std::map<Location, int> reads = reads_inside(op);
     for (const Access &a : e.list)
-      if (a.writes && values_.count(a.at) && (read_outside(reads, a.at) || exposed(op, a.at)))
+      if (a.writes && values_.count(a.at) &&
+          (carrying_.count(a.at) || read_outside(reads, a.at) || exposed(op, a.at)))
         carried.insert(a.at);
     for (const Access &a : e.list)
       if (a.writes && sunk_.count(a.at)) carried.insert(a.at);
@@ -443,6 +444,7 @@ private:
       for (const Location &at : places) region.ops.back()->operands.push_back(end.at(at));
     };
     for (Value *start : starts) op.operands.push_back(start);
+    carrying_.insert(places.begin(), places.end());
     Known first = inside;
     enter(*op.regions[0], first);
     process(*op.regions[0], first);
@@ -453,6 +455,7 @@ private:
       process(*op.regions[1], second);
       if (falls_through(*op.regions[1])) leave(*op.regions[1], second);
     }
+    for (const Location &at : places) carrying_.erase(carrying_.find(at));
     out.push_back(&op);
     for (size_t i = 0; i < places.size(); ++i) {
       known[places[i]] = result(op, starts[i]->type, starts[i]->name);
@@ -488,9 +491,10 @@ private:
   const EffectTable &effects_;
   Func &func_;
   const bool keep_writes_;
-  std::set<Location> values_;  ///< locals that become values altogether
-  std::set<Location> sunk_;    ///< places that are values within the loops being processed
-  std::set<Location> tracked_; ///< places of tracked variables
+  std::set<Location> values_;        ///< locals that become values altogether
+  std::set<Location> sunk_;          ///< places that are values within the loops being processed
+  std::multiset<Location> carrying_; ///< what the loops around carry
+  std::set<Location> tracked_;       ///< places of tracked variables
   std::set<Location> all_seen_;
   std::map<Location, const Op *> representative_; ///< one operation with each path
   std::map<Location, int> reads_;                 ///< how often the function reads each place

@@ -27,7 +27,7 @@ $(foreach s,$(STAGES) driver,$(eval $(B)/obj/tests/unit/$(s)_%.o: CPPFLAGS += -I
 $(B)/obj/tests/unit/%.o $(B)/obj/tests/support/%.o: CPPFLAGS += -I tests/support
 $(B)/obj/tests/unit/codegen_%.o: CPPFLAGS += -isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 
-.PHONY: check update tests check-spec layering check-long $(foreach s,$(STAGES) driver run ir unit laws,check-$(s))
+.PHONY: check check-manual update tests check-spec layering check-long $(foreach s,$(STAGES) driver run ir unit laws,check-$(s))
 tests: all $(B)/bin/mica-tests $(UNIT_TESTS) ## build the tests without running them
 check: tests check-spec layering ## build and run every test; the last line is `N passed, N failed`
 	@tests/run-shards --filter '$(CHECK_FILTER)' $(UNIT_TESTS) $(B)/bin/mica-tests
@@ -39,6 +39,8 @@ check-laws: all $(B)/bin/mica-tests ## round trip, pipe and repetition over the 
 	@tests/run-shards --filter 'laws_*' $(B)/bin/mica-tests
 update: all $(B)/bin/mica-tests ## rewrite the expectations of tests and list what changed
 	@MICA_UPDATE=1 $(B)/bin/mica-tests --gtest_brief=1 --gtest_filter='$(CHECK_FILTER)'
+check-manual: all ## the programs of the manual, compiled, run and compared
+	@tests/manual docs/language.md
 check-long: tests ## the tests that take minutes
 	@set -e; for t in $(wildcard tests/long/*.sh); do echo "== $$t"; sh $$t; done
 
