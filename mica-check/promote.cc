@@ -382,20 +382,18 @@ private:
     return found;
   }
 
-  /// Whether a turn may read the place before it writes it: not where the first use is a write of the turn
-  /// itself.
+  /// Whether a region of the operation may read the place before it writes it: not where its first use is a
+  /// write of its own. The two regions of a `while` see each other's values only as carried ones.
   bool exposed(const Op &op, const Location &at) {
     for (const Region *region : op.regions)
       for (const Op *inner : region->ops) {
         bool touches = false;
         for (const Access &a : effects_.inside(func_, *inner).list) touches = touches || a.at == at;
-        if (inner->code == OpCode::tape) {
-          if (touches) return exposed(*inner, at);
-          continue;
-        }
-        if (touches) return inner->code != OpCode::write;
+        if (!touches) continue;
+        if (inner->code == OpCode::tape ? exposed(*inner, at) : inner->code != OpCode::write) return true;
+        break;
       }
-    return true;
+    return false;
   }
 
   void loop(Op &op, Known &known, spectra::List<Op *> &out) {
