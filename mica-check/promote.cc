@@ -71,7 +71,7 @@ void Promoter::forget(const Effects &e, Known &known, bool plain_too) {
   for (auto it = known.begin(); it != known.end();) {
     bool lost = false;
     if (!values_.count(it->first)) {
-      const bool far = effects_.escaped(func_, it->first);
+      const bool far = (e.writes_through || e.anything) && effects_.escaped(func_, it->first);
       lost = (e.writes_through && far) || (e.anything && (far || it->first.root[0] == '@'));
       for (const Access &a : e.list)
         if (a.writes && (plain_too || !a.plain) && a.at.overlaps(it->first)) lost = true;
@@ -146,7 +146,6 @@ bool Promoter::write(Op &op, Known &known) {
   if (!type || !EffectTable::is_promoted_type(type)) return false;
   if (type->tracked) tracked_.insert(at);
   known[at] = op.operands.back();
-  representative_.try_emplace(at, &op);
   return (values_.count(at) || sunk_.count(at)) && !keep_writes_;
 }
 

@@ -89,7 +89,7 @@ private:
       }
       const Effects e = effects_.inside(func, *op);
       for (auto it = dead.begin(); it != dead.end();) {
-        const bool far = effects_.escaped(func, *it);
+        const bool far = (e.reads_through || e.anything) && effects_.escaped(func, *it);
         bool seen = (e.reads_through && far) || (e.anything && (far || it->root[0] == '@'));
         for (const Access &a : e.list)
           if (!(a.writes && a.plain) && a.at.overlaps(*it)) seen = true;

@@ -51,6 +51,7 @@ void Promoter::scan(const Region &region, std::vector<const Op *> &chain,
     Effects e = effects_.of(func_, *op);
     if (op->code == OpCode::read && !e.list.empty()) ++reads_[e.list[0].at];
     for (const Access &a : e.list) {
+      if (a.plain && a.at.exact()) representative_.try_emplace(a.at, op);
       if (a.at.root[0] != '$') continue;
       if (!a.plain || all_seen_.insert(a.at).second) all.push_back(a);
       if (!a.plain || !a.at.exact()) continue;
@@ -58,7 +59,6 @@ void Promoter::scan(const Region &region, std::vector<const Op *> &chain,
       if (!type || !EffectTable::is_promoted_type(type) || a.at.root == "$frame") continue;
       if (type->tracked) tracked_.insert(a.at);
       bool &good = candidates.try_emplace(a.at, true).first->second;
-      if (!representative_.count(a.at)) representative_[a.at] = op;
       if (!a.writes) continue;
       for (const Op *outer : chain)
         if (only_guards(*outer) || (is_loop(*outer) && left_by_jumps(*outer))) good = false;
@@ -115,8 +115,8 @@ std::set<Location> Promoter::carried_places(const Op &op, const Effects &e) {
     for (const Access &a : e.list)
       if (a.at.overlaps(at) && !(a.plain && a.at == at)) alone = false;
     if (!alone || !exposed(op, at)) continue;
-    if (const Op *one = sample(op, at)) {
-      const spectra::Type *type = effects_.type_of(func_, *one);
+    if (auto one = representative_.find(at); one != representative_.end()) {
+      const spectra::Type *type = effects_.type_of(func_, *one->second);
       if (!type || !EffectTable::is_promoted_type(type)) continue;
       if (type->tracked && type->is_scalar()) continue; // a window's loss is where Backward starts
       if (type->tracked) tracked_.insert(at);
@@ -124,22 +124,10 @@ std::set<Location> Promoter::carried_places(const Op &op, const Effects &e) {
       bool enters = false;
       for (const Region *region : op.regions) enters = enters || enters_window(*region, at);
       if (enters) continue;
-      representative_[at] = one;
       places.insert(at);
     }
   }
   return places;
-}
-
-const Op *Promoter::sample(const Op &op, const Location &at) {
-  const Op *found = nullptr;
-  for (Region *region : op.regions)
-    spectra::walk(*region, [&](Op *inner) {
-      if (!found && (inner->code == OpCode::read || inner->code == OpCode::write) &&
-          effects_.location(func_, *inner) == at)
-        found = inner;
-    });
-  return found;
 }
 
 bool Promoter::crosses(const Op &op, const Location &at) {
@@ -153,15 +141,22 @@ bool Promoter::crosses(const Op &op, const Location &at) {
 }
 
 bool Promoter::exposed(const Op &op, const Location &at) {
-  for (const Region *region : op.regions)
-    for (const Op *inner : region->ops) {
-      bool touches = false;
-      for (const Access &a : effects_.inside(func_, *inner).list) touches = touches || a.at == at;
-      if (!touches) continue;
-      if (inner->code == OpCode::tape ? exposed(*inner, at) : inner->code != OpCode::write) return true;
-      break;
+  auto [found, fresh] = exposures_.try_emplace(&op);
+  if (fresh) {
+    std::map<Location, bool> answer;
+    for (const Region *region : op.regions) {
+      std::map<Location, bool> first; // of this region: whether it may read first
+      for (const Op *inner : region->ops)
+        for (const Access &a : effects_.inside(func_, *inner).list)
+          if (!first.count(a.at))
+            first[a.at] = inner->code == OpCode::tape ? exposed(*inner, a.at) : inner->code != OpCode::write;
+      for (const auto &[place, reads] : first) answer[place] = answer[place] || reads;
     }
-  return false;
+    found = exposures_.find(&op); // the map may have grown
+    found->second = std::move(answer);
+  }
+  auto place = found->second.find(at);
+  return place != found->second.end() && place->second;
 }
 
 } // namespace mica::check

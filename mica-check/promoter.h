@@ -78,9 +78,6 @@ private:
   /// uses plain.
   std::set<Location> carried_places(const Op &op, const Effects &e);
 
-  /// A read or write of just that place inside the operation.
-  const Op *sample(const Op &op, const Location &at);
-
   /// Whether carrying would take the place into a window that must read it, or a switch writes it.
   bool crosses(const Op &op, const Location &at);
 
@@ -104,6 +101,7 @@ private:
   std::set<Location> all_seen_;
   std::map<Location, const Op *> representative_; ///< one operation with each path
   std::unordered_map<const Op *, bool> jumps_;
+  std::unordered_map<const Op *, std::map<Location, bool>> exposures_; ///< see exposed
   std::map<Location, int> reads_; ///< how often the function reads each place
   std::map<Location, Value *> zeros_;
   std::vector<Op *> entry_;
