@@ -20,12 +20,9 @@ constexpr int kDeepestType = 500;
 bool Checker::is_supported(const Type *type, spectra::Place at) {
   if (!type->has_cells()) return true;
   switch (type->scalar) {
-  case Scalar::i128:
-  case Scalar::u128:
   case Scalar::f16:
   case Scalar::bf16:
-    error(at, std::string(source_name(type->scalar)) + " is not yet in this version",
-          is_float(type->scalar) ? "use float32" : "use int64 or uint64");
+    error(at, std::string(source_name(type->scalar)) + " is not yet in this version", "use float32");
     return false;
   default: return true;
   }
