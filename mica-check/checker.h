@@ -88,7 +88,7 @@ struct Checker {
   const Type *like_type(const Node &node, bool tracked);
   const Type *procedure_type(const Node &node);
   void complete_records(); ///< resolves the fields of records that have been named
-  bool is_supported(const Type *type, spectra::Place at); ///< false with an error for the halves
+  bool is_supported(spectra::Scalar cell, spectra::Place at); ///< false with an error for cells of half types
   /// What an expression's type is, without running it: `like x`, `Rows(x)`.
   const Type *type_of_expression(const Node &node);
   /// A constant size or bound; false after an error.

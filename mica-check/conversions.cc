@@ -204,8 +204,10 @@ Operand Checker::convert_as(Operand o, const Type *to, spectra::Place at) {
   if (o.kind == Operand::Kind::nothing || o.kind == Operand::Kind::builtin || o.kind == Operand::Kind::type)
     return not_a_value(o);
   if (o.kind == Operand::Kind::procedure) return mismatch(o, to, "`as`");
-  if (to->is_device_or_whole() || o.type->is_device_or_whole())
+  if (to->is_device_or_whole() || o.type->is_device_or_whole()) {
+    if (to->has_cells() && !is_supported(to->scalar, at)) return Operand{};
     return convert_whole_as(*this, std::move(o), to, at);
+  }
   const Type *from = types.with_tracked(Types::base(o.type), false);
   const Type *target = Types::base(to);
   auto refuse = [&] {
