@@ -138,7 +138,10 @@ Operand Checker::check_builtin(const Builtin &builtin, const Node &call, const T
   case Verb::Write:
   case Verb::Writeln: return check_print(verb, call);
   case Verb::Readln: {
-    if (!count(1, SIZE_MAX)) return Operand{};
+    // The last value's operation drops the rest of the line.
+    auto end_line = [&](spectra::Op *op) { op->set(spectra::Attr::newline, true); };
+    build.set_place(at);
+    if (call.count == 1) end_line(build.append(OpCode::read_input));
     for (uint32_t i = 1; i < call.count; ++i) {
       Operand target = target_argument(argument(call, i), purpose(static_cast<int>(i)));
       if (target.is_poison()) continue;
@@ -147,7 +150,11 @@ Operand Checker::check_builtin(const Builtin &builtin, const Node &call, const T
               "`readln` reads numbers, bools, characters and strings, not " + types.name(target.type));
         continue;
       }
-      act(OpCode::read_input, {address_of(target)});
+      Value *place = address_of(target);
+      build.set_place(at);
+      spectra::Op *op = build.append(OpCode::read_input);
+      op->operands.push_back(place);
+      if (i + 1 == call.count) end_line(op);
     }
     return nothing(at);
   }

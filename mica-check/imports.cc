@@ -54,7 +54,7 @@ void Checker::declare_predeclared() {
   if (!is_unit) {
     Symbol *code = enter(SymbolKind::variable, "exit");
     code->type = types.i32();
-    code->link_name = "program.exit";
+    code->link_name = "program'exit";
   }
 }
 

@@ -65,7 +65,7 @@ void Checker::ensure_func(Proc &proc) {
 
 std::string_view Checker::add_local(std::string_view name, const Type *type, spectra::Place at) {
   std::string_view unique = name;
-  while (!local_names.insert(unique).second) unique = module.keep(std::string(unique) + ".1");
+  while (!local_names.insert(unique).second) unique = module.keep(std::string(unique) + "'1");
   spectra::Variable v;
   v.name = unique;
   v.type = types.lower(type);
@@ -88,13 +88,12 @@ void Checker::emit_procedure(Proc &emitted) {
   temporaries = 0;
   ended = false;
   local_names.clear();
-  local_names.insert("frame");
   frame = emitted.takes_frame() ? func->body->args[0] : nullptr;
   open_outer_frames(emitted);
   size_t first = frame ? 1 : 0;
   if (emitted.has_frame) {
     spectra::Variable v;
-    v.name = "frame";
+    v.name = "'frame";
     v.type = types.table().record(emitted.link_name + ".frame");
     v.place = emitted.symbol->place;
     func->locals.push_back(v);

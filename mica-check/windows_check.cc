@@ -22,8 +22,8 @@ std::string place_key(const spectra::Module &module, const Func *func, const Op 
   case Path::Base::global: key = "@" + std::string(path.symbol); break;
   case Path::Base::local:
     // A frame is the same record for its procedure and for the inner ones.
-    key = path.symbol == "frame" ? std::string(func->name) + ".frame"
-                                 : std::string(func->name) + "$" + std::string(path.symbol);
+    key = path.symbol == "'frame" ? std::string(func->name) + ".frame"
+                                  : std::string(func->name) + "$" + std::string(path.symbol);
     break;
   case Path::Base::pointer: {
     const spectra::Value *pointer = op.operands[0];

@@ -106,6 +106,9 @@ FunctionEmitter::LValue FunctionEmitter::print_arguments(const Op &op) {
       word0 = b_.CreateZExtOrTrunc(
           b_.CreateBitCast(v, unit_.i(static_cast<unsigned>(v->getType()->getPrimitiveSizeInBits()))),
           b_.getInt64Ty());
+    } else if (v->getType()->isIntegerTy(128)) {
+      word0 = b_.CreateTrunc(v, b_.getInt64Ty());
+      word1 = b_.CreateTrunc(b_.CreateLShr(v, 64), b_.getInt64Ty());
     } else {
       word0 = int64(v, type);
     }
@@ -262,9 +265,11 @@ bool FunctionEmitter::emit_library(const Op &op) {
                  b_.getInt64(static_cast<uint64_t>(op.arg_count())), print_arguments(op)}));
     return true;
   case OpCode::read_input:
-    call(
-        "mica_read", none,
-        {file, line, b_.getInt32(static_cast<uint32_t>(runtime_type(op.arg(0)->type->element))), arg(op, 0)});
+    if (op.arg_count())
+      call("mica_read", none,
+           {file, line, b_.getInt32(static_cast<uint32_t>(runtime_type(op.arg(0)->type->element))),
+            arg(op, 0)});
+    if (op.flag(spectra::Attr::newline)) call("mica_read_end", none, {});
     return true;
   case OpCode::parse_int:
   case OpCode::parse_float:
