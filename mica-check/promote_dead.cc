@@ -125,7 +125,7 @@ private:
     for (Op *op : region.ops) {
       for (Region *inner : op->regions) unseen(func, *inner);
       Location at;
-      bool dead = is_plain_write(func, *op, at) && !effects_.escaped(func, at) && at.root != "$frame";
+      bool dead = is_plain_write(func, *op, at) && !effects_.escaped(func, at) && at.root != "$'frame";
       if (dead && at.root[0] == '@' && !module_.find_func("program.main")) dead = false;
       if (dead) {
         auto it = observed_.find(at.root[0] == '$' ? std::string(func.name) + at.root : at.root);

@@ -56,7 +56,7 @@ void Promoter::scan(const Region &region, std::vector<const Op *> &chain,
       if (!a.plain || all_seen_.insert(a.at).second) all.push_back(a);
       if (!a.plain || !a.at.exact()) continue;
       const spectra::Type *type = effects_.type_of(func_, *op);
-      if (!type || !EffectTable::is_promoted_type(type) || a.at.root == "$frame") continue;
+      if (!type || !EffectTable::is_promoted_type(type) || a.at.root == "$'frame") continue;
       if (type->tracked) tracked_.insert(a.at);
       bool &good = candidates.try_emplace(a.at, true).first->second;
       if (!a.writes) continue;
