@@ -235,6 +235,9 @@ Operand Checker::check_new(const Node &call) {
   if (target.is_poison()) return target;
   const spectra::Place at = call.place;
   if (target.type->is(Kind::slice)) {
+    if (has_card_leaf(target.type->element))
+      return error(argument(call, 1).place, "`new` makes values on the host, and " +
+                                                types.name(target.type->element) + " lives on the card");
     if (call.count < 3)
       return error(at, "`new` of a " + types.name(target.type) + " needs its length", "new(p, n)");
     Value *length = load(check_as(argument(call, 2), types.i64(), "argument 2 of `new`"));
@@ -248,7 +251,7 @@ Operand Checker::check_new(const Node &call) {
   if (call.count > 2)
     return error(argument(call, 2).place, "`new` of a " + types.name(target.type) + " takes no length",
                  "only a `pointer array of` has one");
-  if (target.type->element->is_device_or_whole() && target.type->element->gpu)
+  if (has_card_leaf(target.type->element))
     return error(argument(call, 1).place, "`new` makes values on the host, and " +
                                               types.name(target.type->element) + " lives on the card");
   build.set_place(at);

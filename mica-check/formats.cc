@@ -70,6 +70,7 @@ std::string fitting(const Type *type) {
   if (t->is_bool()) return "%d or %v";
   if (t->is_unicode()) return "%lc";
   if (t->is_float()) return "%f";
+  if (bits_of(t->scalar) == 128) return is_signed(t->scalar) ? "%d" : "%u"; // C has no length for it
   const char *length = bits_of(t->scalar) == 8    ? "hh"
                        : bits_of(t->scalar) == 16 ? "h"
                        : bits_of(t->scalar) == 64 ? "l"
@@ -118,6 +119,10 @@ Value *Checker::format_argument(Operand o, char letter, const std::string &lengt
     if (!t->is_host_scalar()) return refuse(wants);
     if (t->is_bool()) return load(o);
     if (!t->is_integer()) return refuse(wants);
+    const bool wide = bits_of(t->scalar) == 128;
+    if (wide && length.empty() && (letter != 'u' || !is_signed(t->scalar)) &&
+        (!wants_sign || is_signed(t->scalar)))
+      return load(settle(std::move(o)));
     if (o.is_constant() && o.constant.adapts) {
       Constant fitted;
       if (!fit_constant(o.constant, types.scalar(exact), fitted)) return refuse(wants);

@@ -131,6 +131,9 @@ void Checker::check_exports(const Node &root) {
       } else if (symbol->kind != SymbolKind::procedure || symbol->proc->external) {
         error(name->place,
               "only procedures and functions of the unit can be exported, and `" + text + "` is none");
+      } else if (resolve(*symbol); symbol->proc->has_open) {
+        error(name->place,
+              "`" + text + "` leaves sizes open and can't be exported: it is compiled for each call");
       } else {
         symbol->proc->exported = true;
       }

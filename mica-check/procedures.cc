@@ -141,11 +141,10 @@ void Checker::emit_return() {
   if (proc && proc->answer && !proc->answer->is_poison()) {
     // A record or an array is copied to where the caller wants it: the last parameter.
     Operand variable = place_operand(*proc->answer_variable, build.place());
-    spectra::Value *value = load(variable);
     if (proc->answer->is_aggregate())
-      build.make_typed(OpCode::copy_value, {func->body->args.back(), value}, nullptr);
+      copy_aggregate(through_pointer(func->body->args.back(), proc->answer, build.place()), variable);
     else
-      answer.push_back(value);
+      answer.push_back(load(variable));
   }
   build.append(OpCode::return_)->operands.assign(answer.begin(), answer.end());
   ended = true;
@@ -188,7 +187,12 @@ void Checker::copy_changed_parameters(Proc &emitted) {
       for (spectra::Value *&operand : op->operands)
         if (operand == original) operand = copy;
     });
-    build.make_typed(OpCode::copy_value, {copy, original}, nullptr);
+    Operand local;
+    local.kind = Operand::Kind::place;
+    local.type = parameter->type;
+    local.path = path;
+    local.at = parameter->place;
+    copy_aggregate(local, through_pointer(original, parameter->type, parameter->place));
     entry.insert(entry.end(), scratch->ops.begin(), scratch->ops.end());
   }
   func->body->ops.insert(func->body->ops.begin(), entry.begin(), entry.end());

@@ -106,6 +106,9 @@ FunctionEmitter::LValue FunctionEmitter::print_arguments(const Op &op) {
       word0 = b_.CreateZExtOrTrunc(
           b_.CreateBitCast(v, unit_.i(static_cast<unsigned>(v->getType()->getPrimitiveSizeInBits()))),
           b_.getInt64Ty());
+    } else if (v->getType()->isIntegerTy(128)) {
+      word0 = b_.CreateTrunc(v, b_.getInt64Ty());
+      word1 = b_.CreateTrunc(b_.CreateLShr(v, 64), b_.getInt64Ty());
     } else {
       word0 = int64(v, type);
     }
