@@ -131,8 +131,6 @@ void FunctionEmitter::emit_for(const Op &op) {
     for (size_t i = 1; i < body.args.size(); ++i)
       carried.push_back(llvm::PoisonValue::get(phis[i]->getType()));
   }
-  llvm::BasicBlock *body_end = next;
-  (void)body_end;
   b_.SetInsertPoint(next);
   b_.CreateCondBr(b_.CreateICmpEQ(phis[0], last), after, step_block);
   b_.SetInsertPoint(step_block);
@@ -223,6 +221,9 @@ void FunctionEmitter::emit_call(const Op &op) {
   llvm::SmallVector<LValue> arguments;
   for (const Value *v : op.operands) arguments.push_back(value(v));
   llvm::CallInst *result = b_.CreateCall(unit_.function(callee), arguments);
+  // What the program's body does once gains nothing by inlining, and a body that swallows a whole large
+  // program takes the optimizer many times as long.
+  if (func_.name == "program.main" && loops_.empty()) result->setIsNoInline();
   if (!op.results.empty()) define(op.result(), result);
 }
 

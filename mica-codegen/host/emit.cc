@@ -23,7 +23,7 @@ namespace {
 constexpr const char *kTriple = "x86_64-pc-linux-gnu";
 constexpr const char *kCpu = "x86-64-v3";
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &options) {
+std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &options, bool has_kernels) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -36,7 +36,9 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &opti
       llvm::FPOpFusion::Strict; // a fused multiply-add is an operation of its own
   target_options.DataSections = true;
   target_options.FunctionSections = true;
-  llvm::CodeGenOptLevel level = !options.optimizes()   ? llvm::CodeGenOptLevel::None
+  // With kernels beside it, user code is marked `optnone` one by one (keep_user_code).
+  bool plain = !options.optimizes() && !has_kernels;
+  llvm::CodeGenOptLevel level = plain                  ? llvm::CodeGenOptLevel::None
                                 : options.tier == "O1" ? llvm::CodeGenOptLevel::Less
                                 : options.tier == "O3" ? llvm::CodeGenOptLevel::Aggressive
                                                        : llvm::CodeGenOptLevel::Default;
@@ -89,7 +91,7 @@ void keep_user_code(Unit &unit) {
 
 std::string emit_assembly(Unit &unit) {
   const spectra::Options &options = unit.spectra.options;
-  std::unique_ptr<llvm::TargetMachine> machine = target_machine(options);
+  std::unique_ptr<llvm::TargetMachine> machine = target_machine(options, !unit.bodies.empty());
   unit.module->setTargetTriple(llvm::Triple(kTriple));
   unit.module->setDataLayout(machine->createDataLayout());
   unit.module->setPICLevel(llvm::PICLevel::BigPIC);

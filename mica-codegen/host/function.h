@@ -14,6 +14,7 @@ private:
   using LValue = llvm::Value *;
 
   // functions.cc
+  void show_parameter(const Value &v, llvm::Argument *argument, unsigned number);
   void emit_locals();
   void emit_region(const spectra::Region &region);
   void emit_op(const Op &op);
@@ -35,6 +36,7 @@ private:
   const Type *path_end(const Op &op) const;
   LValue load(const Type *type, LValue address);
   void store(const Type *type, LValue v, LValue address);
+  void tag(llvm::Instruction *access, const char *what);
 
   // control.cc
   void emit_if(const Op &op);

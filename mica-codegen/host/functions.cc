@@ -28,18 +28,10 @@ FunctionEmitter::LValue FunctionEmitter::entry_slot(llvm::Type *type, const char
 void FunctionEmitter::emit() {
   b_.SetInsertPoint(llvm::BasicBlock::Create(unit_.context, "entry", function_));
   if (unit_.debug) {
-    llvm::DIFile *file =
-        unit_.debug_files[func_.place.file < unit_.debug_files.size() ? func_.place.file : 0];
     llvm::SmallVector<llvm::Metadata *> types{func_.result ? unit_.debug_type(func_.result) : nullptr};
     for (const Value *v : func_.body->args) types.push_back(unit_.debug_type(v->type));
-    llvm::DISubroutineType *type =
-        unit_.debug->createSubroutineType(unit_.debug->getOrCreateTypeArray(types));
-    llvm::StringRef name(func_.name.data(), func_.name.size());
+    subprogram_ = unit_.debug_function(function_, func_.name, func_.place, types, false);
     unsigned line = std::max<unsigned>(func_.place.line, 1);
-    subprogram_ = unit_.debug->createFunction(
-        file, name, name, file, line, type, line, llvm::DINode::FlagPrototyped,
-        llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagLocalToUnit);
-    function_->setSubprogram(subprogram_);
     b_.SetCurrentDebugLocation(llvm::DILocation::get(unit_.context, line, 0, subprogram_));
   }
   for (size_t i = 0; i < func_.body->args.size(); ++i) {
@@ -49,9 +41,31 @@ void FunctionEmitter::emit() {
     if (!argument->getType()->isStructTy())
       function_->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::NoUndef);
     define(v, argument);
+    show_parameter(*v, argument, static_cast<unsigned>(i) + 1);
   }
   emit_locals();
   emit_region(*func_.body);
+}
+
+/// A parameter that the source names, for the debugger: in memory where nothing is optimized, else by value.
+void FunctionEmitter::show_parameter(const Value &v, llvm::Argument *argument, unsigned number) {
+  if (!unit_.debug || v.name.empty() || v.type->kind == TypeKind::frame) return;
+  for (const spectra::Variable &local : func_.locals)
+    if (local.name == v.name) return; // mica-check copied it to a local, which the source sees
+  llvm::StringRef name(v.name.data(), v.name.size());
+  llvm::DILocalVariable *variable =
+      unit_.debug->createParameterVariable(subprogram_, name, number, subprogram_->getFile(),
+                                           subprogram_->getLine(), unit_.debug_type(v.type), true);
+  llvm::DILocation *location = llvm::DILocation::get(unit_.context, subprogram_->getLine(), 0, subprogram_);
+  if (unit_.spectra.options.optimizes()) {
+    unit_.debug->insertDbgValueIntrinsic(argument, variable, unit_.debug->createExpression(), location,
+                                         b_.GetInsertBlock());
+    return;
+  }
+  unsigned align = static_cast<unsigned>(std::clamp<int64_t>(spectra::align_of(v.type), 1, 8));
+  LValue slot = entry_slot(unit_.memory_type(v.type), "", 1, align);
+  store(v.type, argument, slot);
+  unit_.debug->insertDeclare(slot, variable, unit_.debug->createExpression(), location, b_.GetInsertBlock());
 }
 
 void FunctionEmitter::emit_locals() {

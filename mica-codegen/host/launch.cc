@@ -188,12 +188,13 @@ private:
     }
     const Type *wide = unit_.spectra.types.scalar(Scalar::f32);
     auto [file, line] = place_arguments(unit_, op_.place());
-    LValue scratch = b_.CreateCall(
-        unit_.runtime("mica_arena", unit_.pointer(),
-                      {unit_.pointer(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getInt32Ty()}),
-        {file, line, int64((rows + 1) * kept * 4), int32(0)});
+    LValue scratch =
+        b_.CreateCall(unit_.runtime("mica_arena", unit_.pointer(),
+                                    {unit_.pointer(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getInt32Ty()}),
+                      {file, line, int64((rows + 1) * kept * 4), int32(0)});
     LValue sums = at(wide, scratch, int64(rows * kept), 1);
-    each(rows * kept, [&](LValue i) { store(wide, load(cell, at(cell, source, i, 1)), at(wide, scratch, i, 1)); });
+    each(rows * kept,
+         [&](LValue i) { store(wide, load(cell, at(cell, source, i, 1)), at(wide, scratch, i, 1)); });
     column_sum(wide, scratch, sums);
     each(kept, [&](LValue i) {
       store(result, divided(load(wide, at(wide, sums, i, 1)), rows), at(result, target, i, 1));

@@ -150,7 +150,6 @@ const char *math_name(OpCode code) {
   }
 }
 
-
 /// Operations that hand a value on without computing with it: halves need no widening for them.
 bool is_handing_on(OpCode code) {
   return code == OpCode::const_ || code == OpCode::zeros || code == OpCode::filled ||
@@ -268,9 +267,9 @@ void check_nan(Unit &unit, Builder &b, const Op &op, llvm::Value *result,
     if (v->getType()->isFloatingPointTy()) made = b.CreateAnd(made, b.CreateFCmpORD(v, v));
   emit_failure(unit, b, made, "nan", [&](Builder &fail) {
     auto [file, line] = place_arguments(unit, op.place());
-    fail.CreateCall(unit.runtime("mica_fail_nan", fail.getVoidTy(),
-                                 {unit.pointer(), unit.i(32), unit.pointer()}),
-                    {file, line, unit.c_string(spectra::info(op.code).name)});
+    fail.CreateCall(
+        unit.runtime("mica_fail_nan", fail.getVoidTy(), {unit.pointer(), unit.i(32), unit.pointer()}),
+        {file, line, unit.c_string(spectra::info(op.code).name)});
   });
 }
 

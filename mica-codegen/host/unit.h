@@ -37,10 +37,14 @@ struct Unit {
   llvm::Type *type_of(const Type *type);     ///< of an SSA value; pairs are literal structs
   llvm::Type *memory_type(const Type *type); ///< of a scalar or pair in memory: bool is i8
   llvm::Type *scalar_type(Scalar scalar);    ///< bfloat16 is its bits, i16: see Note [bfloat16]
-  llvm::Type *pair(); ///< { ptr, i64 }
+  llvm::Type *pair();                        ///< { ptr, i64 }
   llvm::PointerType *pointer() { return llvm::PointerType::get(context, 0); }
   llvm::IntegerType *i(unsigned bits) { return llvm::IntegerType::get(context, bits); }
+
+  // debug_info.cc
   llvm::DIType *debug_type(const Type *type);
+  llvm::DISubprogram *debug_function(llvm::Function *function, std::string_view name, Place place,
+                                     llvm::ArrayRef<llvm::Metadata *> types, bool artificial);
 
   // constants.cc
   llvm::Constant *c_string(std::string_view text);     ///< zero-ended UTF-8
@@ -53,6 +57,7 @@ struct Unit {
   llvm::Function *function(const spectra::Func *func);
   llvm::GlobalVariable *variable(std::string_view name);
 
+  std::map<const Type *, llvm::DIType *> debug_types;
   std::map<const spectra::Func *, llvm::Function *> functions;
   /// A kernel's function on the processor, with its items' count and grain.
   struct KernelBody {
@@ -63,6 +68,7 @@ struct Unit {
   std::map<std::string, llvm::GlobalVariable *, std::less<>> variables;
   std::map<std::string, llvm::Constant *, std::less<>> strings;
   std::map<std::string, llvm::Constant *, std::less<>> texts;
+  std::map<std::string, llvm::MDNode *, std::less<>> access_kinds; ///< alias information, see paths.cc
   std::vector<llvm::Value *> values; ///< by Value::number, which counts over the whole text
 };
 
