@@ -300,7 +300,20 @@ bool FunctionEmitter::emit_library(const Op &op) {
                                  {file, line, arg(op, 0), int64(arg(op, 1), op.arg(1)->type)}),
                             arg(op, 1)->getType(), true));
     return true;
-  case OpCode::random_float: result(call("mica_random_float", b_.getDoubleTy(), {arg(op, 0)})); return true;
+  case OpCode::random_float: {
+    LValue drawn = call("mica_random_float", b_.getDoubleTy(), {arg(op, 0)});
+    // A narrower type keeps the highest digits that it can hold: rounding could give 1.
+    const int digits = op.result()->type->scalar == spectra::Scalar::f32 ? 24 : 53;
+    if (digits < 53) {
+      llvm::Type *type = unit_.type_of(op.result()->type);
+      const double scale = static_cast<double>(int64_t{1} << digits);
+      LValue scaled = b_.CreateFMul(drawn, llvm::ConstantFP::get(b_.getDoubleTy(), scale));
+      LValue whole = b_.CreateUIToFP(b_.CreateFPToUI(scaled, b_.getInt32Ty()), type);
+      drawn = b_.CreateFMul(whole, llvm::ConstantFP::get(type, 1 / scale));
+    }
+    result(drawn);
+    return true;
+  }
   case OpCode::draw: {
     LValue draw = llvm::PoisonValue::get(unit_.type_of(op.result()->type));
     draw = b_.CreateInsertValue(draw, b_.CreateLoad(b_.getInt64Ty(), arg(op, 0)), 0); // the key stands first
