@@ -123,9 +123,9 @@ FunctionEmitter::LValue FunctionEmitter::print_arguments(const Op &op) {
   return slots;
 }
 
-/// Descriptors of what is saved or loaded (struct mica_tensor, 48 bytes), built on the stack.
+/// Descriptors of what is saved or loaded (struct mica_tensor, 40 bytes), built on the stack.
 void FunctionEmitter::emit_tensors(const Op &op, bool save) {
-  constexpr uint64_t kBytes = 48;
+  constexpr uint64_t kBytes = 40;
   const std::vector<std::string> &names = *op.texts(spectra::Attr::names);
   uint64_t count = static_cast<uint64_t>(op.arg_count() - 1);
   LValue table = entry_slot(b_.getInt8Ty(), "tensors", kBytes * count);
