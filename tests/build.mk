@@ -61,7 +61,7 @@ compile_commands.json: ## for clangd and other tools
 	@$(MAKE) --no-print-directory -Bnk tests 2>/dev/null | tests/compile-commands > $@
 
 # ---- showing it ---------------------------------------------------------------------------------------------------
-DEMO_STEPS ?= 8000
+DEMO_STEPS ?= 4000
 demo: ## set up, build, train a character model on the processor and show what it writes
 	@.ci/setup
 	@$(MAKE) --no-print-directory -j$$(nproc) all
