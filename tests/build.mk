@@ -20,8 +20,10 @@ UNIT_OBJ_$(1) := $$(patsubst %.cc,$(B)/obj/%.o,$$(wildcard tests/unit/$(1)_*_tes
 UNIT_WITH_$(1) := $$(if $$(filter runtime,$(1)),$(B)/lib/libmicart.a,$$(filter-out %/main.o,$$(OBJ_$(1))) $(SUPPORT_OBJ))
 $(B)/bin/unit-$(1): $$(UNIT_OBJ_$(1)) $$(UNIT_WITH_$(1)) $(B)/lib/libspectra.a
 	@mkdir -p $$(@D)
-	$(CXX) $(LINKER) $$(UNIT_OBJ_$(1)) $$(UNIT_WITH_$(1)) $(B)/lib/libspectra.a $$(LIBS_$(1)) -lgtest_main $(GTEST) -ldl -o $$@
+	$(CXX) $(LINKER) $$(UNIT_OBJ_$(1)) -lgtest_main $$(UNIT_FLAGS_$(1)) $$(UNIT_WITH_$(1)) $(B)/lib/libspectra.a $$(LIBS_$(1)) $(GTEST) -ldl -o $$@
 endef
+# libmicart brings a main of its own, which a unit must not run: the first one, GoogleTest's, holds.
+UNIT_FLAGS_runtime := -Wl,--allow-multiple-definition
 $(foreach g,$(UNIT_GROUPS),$(eval $(call unit_program,$(g))))
 $(foreach s,$(STAGES) driver,$(eval $(B)/obj/tests/unit/$(s)_%.o: CPPFLAGS += -I mica-$(s)))
 $(B)/obj/tests/unit/%.o $(B)/obj/tests/support/%.o: CPPFLAGS += -I tests/support
