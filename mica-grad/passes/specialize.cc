@@ -26,6 +26,7 @@ struct Reported {};
 
 constexpr uint64_t kUnrollBudget = 4096;
 constexpr int64_t kCopiedLeaves = 1024;
+constexpr size_t kRecursionDepth = 256;
 
 /// A callee whose exits are lowered, ready to be walked as often as it is called.
 struct Prepared {
@@ -36,8 +37,9 @@ struct Prepared {
 
 class Specializer {
 public:
-  Specializer(Module &module, Func &func, Diag &diag, std::vector<std::string_view> &made)
-      : module_(module), func_(func), diag_(diag), made_(made), builder_(module, nullptr) {
+  Specializer(Module &module, Func &func, Diag &diag, std::vector<std::string_view> &made,
+              std::set<const Func *> &inlined)
+      : module_(module), func_(func), diag_(diag), made_(made), inlined_(inlined), builder_(module, nullptr) {
     expose(*func.body);
   }
 
@@ -499,10 +501,20 @@ private:
       state_.kill_reachable(exposed_);
       return;
     }
-    if (std::find(inlining_.begin(), inlining_.end(), callee) != inlining_.end() || callee == &func_)
-      fail(op, "recursion inside a window is not yet in this version",
-           "make @" + std::string(callee->name) + " a loop");
-    Prepared &prepared = prepare(*callee);
+    // A recursion whose depth the constants decide is walked like a loop; any other runs out of its budget.
+    size_t depth = static_cast<size_t>(std::count(inlining_.begin(), inlining_.end(), callee));
+    const Op *outermost = recursing_;
+    if (depth > 0 && !recursing_) {
+      recursing_ = &op;
+      recursing_from_ = emitted_;
+    }
+    ++emitted_;
+    if (callee == &func_ || depth > kRecursionDepth ||
+        (recursing_ && emitted_ - recursing_from_ > kUnrollBudget))
+      fail(recursing_ ? *recursing_ : op,
+           "recursion of a depth that is not constant inside a window is not yet in this version",
+           "make @" + std::string(callee->name) + " a loop, or pass it a constant depth");
+    Prepared &prepared = prepare(*callee, depth);
     std::vector<Value *> arguments;
     for (Value *v : operands) arguments.push_back(mapped(v));
     for (size_t i = 0; i < arguments.size(); ++i) set(callee_args(prepared)[i], arguments[i]);
@@ -529,6 +541,8 @@ private:
                           callee->result, callee->name);
     frames_.pop_back();
     inlining_.pop_back();
+    recursing_ = outermost;
+    inlined_.insert(callee);
     if (!op.results.empty()) set(op.results[0], answer);
   }
   static const List<Value *> &callee_args(const Prepared &p) { return p.body->args; }
@@ -549,8 +563,9 @@ private:
     state_.kill_reachable(exposed_);
   }
 
-  Prepared &prepare(const Func &callee) {
-    auto [it, fresh] = prepared_.emplace(&callee, Prepared{});
+  /// Each depth of a recursion has a copy of its own: the values of the outer one are still in use.
+  Prepared &prepare(const Func &callee, size_t depth) {
+    auto [it, fresh] = prepared_.emplace(std::make_pair(&callee, depth), Prepared{});
     Prepared &p = it->second;
     if (!fresh) return p;
     p.body = module_.new_region();
@@ -630,6 +645,7 @@ private:
   Func &func_;
   Diag &diag_;
   std::vector<std::string_view> &made_;
+  std::set<const Func *> &inlined_;
   Builder builder_;
   List<Place> no_places_{module_.memory.get()};
   State state_;
@@ -639,17 +655,17 @@ private:
   std::vector<std::map<std::string_view, std::string_view>> frames_; ///< local names of what is being inlined
   std::set<std::string> local_names_;
   std::vector<const Func *> inlining_;
-  std::map<const Func *, Prepared> prepared_;
+  std::map<std::pair<const Func *, size_t>, Prepared> prepared_;
   std::map<const Func *, bool> relevant_;
-  const Op *unrolling_ = nullptr;
-  uint64_t unrolling_from_ = 0, emitted_ = 0;
+  const Op *unrolling_ = nullptr, *recursing_ = nullptr;
+  uint64_t unrolling_from_ = 0, recursing_from_ = 0, emitted_ = 0;
 };
 
 } // namespace
 
-bool specialize_window(Module &module, Func &func, Op &tape, Diag &diag,
-                       std::vector<std::string_view> &made) {
-  return Specializer(module, func, diag, made).window(tape);
+bool specialize_window(Module &module, Func &func, Op &tape, Diag &diag, std::vector<std::string_view> &made,
+                       std::set<const Func *> &inlined) {
+  return Specializer(module, func, diag, made, inlined).window(tape);
 }
 
 } // namespace mica::grad

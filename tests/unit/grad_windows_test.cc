@@ -303,7 +303,7 @@ TEST(GradWindows, FaultsAreLocated) {
        "tape {id=0} {\n    %x = read @x : f64\n"
        "    %y = call @f(%x) : f64 !3:3\n    write @loss, %y\n    yield\n  } !2:1\n  backward @loss "
        "{windows=[0]} !4:1\n  %g = gradient @x : f64\n  return\n}\n",
-       "2:2: error: recursion inside a window is not yet in this version"},
+       "2:2: error: recursion of a depth that is not constant inside a window is not yet in this version"},
       {"func external @f(%x : f64) -> f64\nfunc @program.main() {\n  tape {id=0} {\n    %x = read @x : f64\n "
        "   %y = call @f(%x) : f64 !3:3\n"
        "    write @loss, %y\n    yield\n  } !2:1\n  backward @loss {windows=[0]} !4:1\n  %g = gradient @x : "
