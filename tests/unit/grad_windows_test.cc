@@ -324,3 +324,69 @@ TEST(GradWindows, FaultsAreLocated) {
 }
 
 } // namespace
+
+namespace {
+
+/// A verb and its lines, as a user would write them: the same bits, forward and gradient, in float32.
+TEST(GradWindows, CompositeVerbsAreTheirLines) {
+  auto program = [](const std::string &lines) {
+    return text_of(
+        "var @z : f32[6,5] tracked\nvar @t : i32[6]\nvar @loss : f32 tracked\nvar @g : f32[6,5]\n",
+        "func @program.main() {\n  tape {id=0} {\n    %z = read @z : f32[6,5]\n    %t = read @t : i32[6]\n" +
+            lines +
+            "    write @loss, %l\n    yield\n  }\n  backward @loss {windows=[0]}\n  %g = gradient @z : "
+            "f32[6,5]\n  write @g, %g\n  return\n}\n");
+  };
+  test::GradCheck verb(program("    %l = cross_entropy %z, %t : f32\n"));
+  test::GradCheck lines(program(R"(    %none = const 0 : i32
+    %counted = ge %t, %none : bool[6]
+    %mask = reshape %counted : bool[6,1]
+    %zero = const 0.0 : f32
+    %x = select %mask, %z, %zero : f32[6,5]
+    %y = log_softmax %x : f32[6,5]
+    %p = row_pick %y, %t : f32[6]
+    %s = sum %p : f32
+    %n = count_from_zero %t : f32
+    %one = const 1.0 : f32
+    %m = maximum %n, %one : f32
+    %d = sub %zero, %s : f32
+    %l = div %d, %m : f32
+)"));
+  ASSERT_TRUE(verb.good()) << verb.messages();
+  ASSERT_TRUE(lines.good()) << lines.messages();
+  for (test::GradCheck *check : {&verb, &lines}) {
+    check->fill("z", 5, -4, 4);
+    check->set("t", {0, 3, -1, 4, 4, 1});
+  }
+  EXPECT_EQ(one(verb, "loss"), one(lines, "loss"));
+  EXPECT_EQ(verb.gradient("g"), lines.gradient("g"));
+}
+
+/// A weight narrowed for a product gets the float32 sums of its gradient, not their rounding to the half.
+TEST(GradWindows, NarrowedWeightsHaveUnroundedGradients) {
+  test::GradCheck check(
+      text_of("var @x : bf16[3,1]\nvar @w : f32[1,1] tracked\nvar @loss : f32 tracked\nvar @g : f32[1,1]\n",
+              R"(func @program.main() {
+  tape {id=0} {
+    %x = read @x : bf16[3,1]
+    %w = read @w : f32[1,1]
+    %h = cast %w : bf16[1,1]
+    %z = product %x, %h : bf16[3,1]
+    %f = cast %z : f32[3,1]
+    %l = sum %f : f32
+    write @loss, %l
+    yield
+  }
+  backward @loss {windows=[0]}
+  %g = gradient @w : f32[1,1]
+  write @g, %g
+  return
+}
+)"));
+  ASSERT_TRUE(check.good()) << check.messages();
+  check.set("x", {1, 0.0078125, 0.00048828125});
+  check.set("w", {1});
+  EXPECT_EQ(one(check, "g"), 1.00830078125); // bfloat16 would hold 1.0078125
+}
+
+} // namespace
