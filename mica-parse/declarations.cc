@@ -7,6 +7,7 @@ namespace mica::parse {
 void Parser::parse_declarations(Node *parent) {
   const bool unit = parent == tree_.root;
   for (;;) {
+    mend_capitals();
     try {
       if (is("imp"))
         parse_imports(parent);
@@ -27,8 +28,10 @@ void Parser::parse_declarations(Node *parent) {
         parent->add(external);
       } else if (unit && starts_exports())
         parse_exports(parent);
-      else if (is("begin") || is("end") || lex_.kind == Token::end)
+      else if (is("begin") || lex_.kind == Token::end || ends_unit())
         return;
+      else if (is("end"))
+        fail("this `end` closes nothing", "one `end` before it is too many");
       else if (at_unit_end())
         throw Fatal(); // the body that ended here has been said to be wrong
       else
@@ -48,6 +51,9 @@ template <class Item> void Parser::parse_items(const Item &item) {
   do {
     try {
       item();
+      // A message was about what stands behind the item: it belongs to no other.
+      if (lex_.place == said_ && lex_.kind != Token::name && !starts_declaration() && !is("begin"))
+        skip_item();
     } catch (const Recover &) {
       skip_item();
     }

@@ -153,7 +153,10 @@ void Parser::refuse_value() {
   if (is("function") || is("procedure")) hint = "a procedure needs a name of its own before it is passed";
   if (is("vector") || is("matrix") || is("tensor") || is("array") || is("record") || is("pointer"))
     hint = "a type stands behind `:` or `as`, or gets a name by `type`";
-  fail("expected a value, not " + shown(), hint);
+  error(lex_.place, "expected a value, not " + shown(), hint);
+  if (is("if")) // its `else` is no statement's
+    while (!is(";") && !is("end") && lex_.kind != Token::end) lex_.next();
+  throw Recover();
 }
 
 } // namespace mica::parse

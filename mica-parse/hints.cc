@@ -1,6 +1,7 @@
 #include "hints.h"
 
 #include "lexer.h"
+#include <string>
 
 namespace mica::parse {
 namespace {
@@ -59,6 +60,13 @@ constexpr ForeignWord kWords[] = {
     {"od", "a block begins with `begin` and ends with `end`"},
 };
 
+std::string lower(std::string_view name) {
+  std::string word(name.substr(0, 16)); // no word of interest is longer
+  for (char &c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);
+  return word;
+}
+
 } // namespace
 
 const ForeignOperator *find_foreign_operator(std::string_view first, std::string_view second) {
@@ -68,16 +76,8 @@ const ForeignOperator *find_foreign_operator(std::string_view first, std::string
 }
 
 std::string_view word_hint(std::string_view name) {
-  char lower[16];
-  if (name.size() >= sizeof lower) return {};
-  bool capitals = false;
-  for (size_t i = 0; i < name.size(); ++i) {
-    const bool capital = name[i] >= 'A' && name[i] <= 'Z';
-    capitals |= capital;
-    lower[i] = static_cast<char>(capital ? name[i] | 32 : name[i]);
-  }
-  const std::string_view word(lower, name.size());
-  if (capitals && is_keyword(word)) return "keywords are written in lower case";
+  if (!keyword_in_capitals(name).empty()) return "keywords are written in lower case";
+  const std::string word = lower(name);
   for (const ForeignWord &row : kWords)
     if (row.word == word) return row.hint;
   return {};

@@ -26,16 +26,30 @@ std::string code_text(uint32_t code) {
   return "U+" + hex;
 }
 
+const std::unordered_set<std::string_view> kKeywords = {
+    "address", "and",    "array", "as",     "begin",  "break",    "case",    "const",     "continue",
+    "do",      "downto", "else",  "end",    "for",    "function", "if",      "imp",       "leave",
+    "matrix",  "mod",    "not",   "object", "of",     "or",       "pointer", "procedure", "program",
+    "record",  "repeat", "shl",   "shr",    "tape",   "tensor",   "then",    "to",        "tracked",
+    "type",    "until",  "value", "var",    "vector", "while",    "xor"};
+
 } // namespace
 
-bool is_keyword(std::string_view word) {
-  static const std::unordered_set<std::string_view> words = {
-      "address", "and",    "array", "as",     "begin",  "break",    "case",    "const",     "continue",
-      "do",      "downto", "else",  "end",    "for",    "function", "if",      "imp",       "leave",
-      "matrix",  "mod",    "not",   "object", "of",     "or",       "pointer", "procedure", "program",
-      "record",  "repeat", "shl",   "shr",    "tape",   "tensor",   "then",    "to",        "tracked",
-      "type",    "until",  "value", "var",    "vector", "while",    "xor"};
-  return words.count(word) > 0;
+bool is_keyword(std::string_view word) { return kKeywords.count(word) > 0; }
+
+std::string_view keyword_in_capitals(std::string_view word) {
+  if (word.size() > 16) return {};
+  std::string lower(word);
+  for (char &c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);
+  if (lower == word) return {};
+  const auto found = kKeywords.find(lower);
+  return found == kKeywords.end() ? std::string_view() : *found;
+}
+
+void Lexer::take_as_keyword() {
+  kind = Token::keyword;
+  text = keyword_in_capitals(text);
 }
 
 Lexer::Lexer(std::string_view source, std::vector<std::string> &lines, spectra::Diag &diag)
@@ -202,7 +216,7 @@ void Lexer::next() {
     else if (c == '%')
       hint = "the remainder is `mod`";
     else if (c == '^')
-      hint = "a pointer is followed by `value p`, `p.field` or `p[i]`";
+      hint = "a pointer is followed by `value p`, `p.field` or `p[i]`; its type is `pointer T`";
     else if (c == '@')
       hint = "a variable's address is `address x`";
     else if (c == '}')

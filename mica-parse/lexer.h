@@ -45,6 +45,7 @@ public:
   }
 
   void next();
+  void take_as_keyword(); ///< the name at hand stands for the keyword that it is in lower case
   /// The lexer `tokens` further on, which reports nothing: for the few places where the grammar needs to look
   /// ahead.
   Lexer ahead(int tokens) const;
@@ -82,5 +83,6 @@ private:
 };
 
 bool is_keyword(std::string_view word);
+std::string_view keyword_in_capitals(std::string_view word); ///< `end` for `END`; empty for every other word
 
 } // namespace mica::parse

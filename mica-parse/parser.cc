@@ -53,7 +53,32 @@ void Parser::expect(std::string_view word, const char *where, const char *hint) 
 bool Parser::want(std::string_view word, const char *where, const char *hint) {
   if (accept(word)) return true;
   error(lex_.place, "expected `" + std::string(word) + "` " + where + ", not " + shown(), hint);
-  return false;
+  if (!is_misspelt(word)) return false;
+  lex_.next();
+  return true;
+}
+
+/// Whether the name at hand was meant to be `word`: `Do`, `thn`, `off`.
+bool Parser::is_misspelt(std::string_view word) const {
+  if (lex_.kind != Token::name || lex_.text.size() < 2 || lex_.text.size() > 12) return false;
+  std::string lower(lex_.text);
+  for (char &c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);
+  if (lower != word && spectra::nearest_name(lower, {std::string(word)}).empty()) return false;
+  const std::string_view next = lex_.ahead(1).text;
+  return next != ":=" && next != "(" && next != "[" && next != "." && next != ":" && next != ",";
+}
+
+/// Where a statement is wanted: a keyword in capitals, which no statement could be, is reported and taken for
+/// the keyword.
+void Parser::mend_capitals() {
+  if (lex_.kind != Token::name || keyword_in_capitals(lex_.text).empty()) return;
+  const Lexer next = lex_.ahead(1);
+  if (next.text == ":=" || next.text == "(" || next.text == "[" || next.text == "=" || next.text == ":" ||
+      (next.text == "." && next.ahead(1).kind == Token::name))
+    return;
+  error(lex_.place, "unknown word `" + std::string(lex_.text) + "`");
+  lex_.take_as_keyword();
 }
 
 /// A missing `;` is shown where it should stand, which is usually the line before.
@@ -70,6 +95,7 @@ void Parser::want_semicolon(const char *what) {
   if (is(")") || is("]")) hint = "this bracket was never opened";
   error(lex_.kind == Token::end || lex_.place.line == lex_.after.line ? lex_.place : lex_.after,
         std::string("expected `;` after ") + what + ", not " + shown(), hint);
+  if (accept(",")) said_ = {}; // read on as if it were the `;`
 }
 
 std::string_view Parser::token_text() {
@@ -109,6 +135,7 @@ void Parser::enter() {
 bool Parser::is_like() const {
   if (!is_soft("like")) return false;
   const Lexer next = lex_.ahead(1);
+  if (next.text == "on" && next.ahead(1).text == "gpu") return false; // a type of that name, on the card
   return next.kind == Token::name || next.text == "(";
 }
 
@@ -125,6 +152,8 @@ bool Parser::starts_declaration() const {
   if (is("imp") || is("const") || is("type") || is("var")) return true;
   return (is("procedure") || is("function")) && lex_.ahead(1).text != "(";
 }
+
+bool Parser::ends_unit() const { return is("end") && lex_.ahead(1).text == "."; }
 
 bool Parser::at_unit_end() const { return is(".") && lex_.previous == "end"; }
 

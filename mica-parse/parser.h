@@ -37,6 +37,8 @@ private:
   bool accept(std::string_view word);
   void expect(std::string_view word, const char *where, const char *hint = "");
   bool want(std::string_view word, const char *where, const char *hint = "");
+  bool is_misspelt(std::string_view word) const;
+  void mend_capitals();
   void want_semicolon(const char *what);
   [[noreturn]] void fail(std::string_view message, std::string_view hint = {});
   void error(Place place, std::string_view message, std::string_view hint = {});
@@ -53,6 +55,7 @@ private:
   bool starts_declaration() const;
   bool starts_external() const;
   bool starts_exports() const;
+  bool ends_unit() const;   ///< `end.`
   bool at_unit_end() const; ///< the full stop of the final `end.`
   Node *parse_head();
   void check_depth();
@@ -99,6 +102,7 @@ private:
   Node *parse_guarded_statement();
   Node *parse_block();
   void parse_statements(Node *block);
+  void skip_inner_declarations(uint32_t column);
   bool ends_statements() const;
   bool leaves_block() const;
   void end_block(const char *word, Place opened);

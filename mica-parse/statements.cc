@@ -20,7 +20,9 @@ bool Parser::leaves_block() const {
 
 /// Statements separated by `;` up to the word that ends them. Each error costs one statement.
 void Parser::parse_statements(Node *block) {
+  const uint32_t column = lex_.place.column;
   for (;;) {
+    skip_inner_declarations(column);
     block->add(parse_guarded_statement());
     while (is("else") || is("until")) {
       if (leaves_block()) return;
@@ -38,6 +40,7 @@ void Parser::parse_statements(Node *block) {
         skip_to_statement_end();
     }
     if (accept(";")) {
+      skip_inner_declarations(column);
       if (leaves_block()) return; // a `;` before `end` adds no empty statement
       continue;
     }
@@ -49,6 +52,8 @@ void Parser::parse_statements(Node *block) {
           is("=")              ? "assignment is `:=`"
           : is(")") || is("]") ? "this bracket was never opened"
                                : "");
+    mend_capitals();
+    if (leaves_block()) return;
     if (lex_.kind == Token::name || lex_.kind == Token::keyword) continue;
     skip_to_statement_end();
     accept(";");
@@ -56,8 +61,19 @@ void Parser::parse_statements(Node *block) {
   }
 }
 
+/// Declarations among statements, told from those after a missing `end` by standing where the statements do.
+void Parser::skip_inner_declarations(uint32_t column) {
+  while ((is("var") || is("const") || is("type")) && lex_.place.column >= column) {
+    error(lex_.place, "declarations don't stand among statements",
+          "what a procedure declares stands between its head and its `begin`");
+    while (!is(";") && !is("end") && lex_.kind != Token::end) lex_.next();
+    accept(";");
+  }
+}
+
 Node *Parser::parse_guarded_statement() {
   Place place = lex_.place;
+  mend_capitals();
   try {
     return parse_statement();
   } catch (const Recover &) {
@@ -159,6 +175,7 @@ void Parser::refuse_statement(const Node *target) {
     const Lexer next = lex_.ahead(1);
     if (next.glued && next.kind == Token::punct) {
       const std::string_view first = lex_.text;
+      if (first == "-" && next.text == "-") fail("`--` is no operator", "write `x := x - 1`");
       if (first != "=" && first != "<" && first != ">") {
         lex_.next();
         refuse_foreign_operator(first);
