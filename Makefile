@@ -44,6 +44,7 @@ $(B)/lib/libspectra.a: $(LIB_OBJ)
 $(B)/bin/spectra: $(TOOL_OBJ) $(B)/lib/libspectra.a
 	@mkdir -p $(@D)
 	$(CXX) $(LINKER) $^ -o $@
+OBJ_codegen += $(B)/obj/mica-codegen/math.o
 define stage_program
 $(B)/bin/$(2): $$(OBJ_$(1)) $(B)/lib/libspectra.a
 	@mkdir -p $$(@D)
@@ -56,6 +57,11 @@ LIBS_codegen := $(shell $(LLVM_CONFIG) --ldflags --libs --link-shared 2>/dev/nul
 $(B)/obj/mica-codegen/%.o: CPPFLAGS += -isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null) -I mica-codegen \
     -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS
 $(foreach s,parse check grad fuse link driver,$(eval $(B)/obj/mica-$(s)/%.o: CPPFLAGS += -I mica-$(s)))
+
+# The math library's bitcode travels inside mica-codegen.
+$(B)/obj/mica-codegen/math.o: mica-codegen/math.s $(B)/lib/math.x86.bc
+	@mkdir -p $(@D)
+	$(CXX) -c -Wa,-I$(B)/lib $< -o $@
 
 # ---- generated tables ---------------------------------------------------------------------------------------------
 $(B)/bin/gen-ops: ir-spec/gen/ops.cc
@@ -71,7 +77,12 @@ $(B)/bin/gen-unicode: ir-spec/gen/unicode.cc
 $(B)/gen/spectra/unicode.inc: $(B)/bin/gen-unicode $(UNICODE)/UnicodeData.txt
 	@mkdir -p $(@D)
 	$(B)/bin/gen-unicode $(UNICODE) $@
-GENERATED := $(B)/gen/spectra/ops.inc $(B)/gen/spectra/unicode.inc
+# The lines of the composite verbs, embedded in mica-grad.
+VERBS := $(sort $(wildcard ir-spec/verbs/*.spectra))
+$(B)/gen/spectra/verbs.inc: $(VERBS)
+	@mkdir -p $(@D)
+	@for v in $(VERBS); do printf '{"%s", R"spectra(' $$(basename $$v .spectra); cat $$v; echo ')spectra"},'; done > $@
+GENERATED := $(B)/gen/spectra/ops.inc $(B)/gen/spectra/unicode.inc $(B)/gen/spectra/verbs.inc
 
 # ---- rules --------------------------------------------------------------------------------------------------------
 $(B)/obj/%.o: %.cc | $(GENERATED)

@@ -10,8 +10,8 @@ MATH_HEADERS  := $(wildcard libmicart/math/*.h)
 
 RUNTIME := $(B)/lib/libmicart.a $(B)/lib/math.x86.bc $(B)/lib/math.nvptx.bc
 
-# start.cc checks the processor, so it must run on every one; the AVX-512 clones need their own instructions.
-$(B)/obj/libmicart/host/start.o: RUNTIME_ARCH = -march=x86-64
+# main.cc checks the processor, so it must run on every one; the AVX-512 clones need their own instructions.
+$(B)/obj/libmicart/host/main.o $(B)/obj/libmicart/host/start.o: RUNTIME_ARCH = -march=x86-64
 $(B)/obj/libmicart/host/%_avx512.o: RUNTIME_ARCH = -march=x86-64-v4 -mprefer-vector-width=512
 
 $(B)/obj/libmicart/host/%.o: libmicart/host/%.cc

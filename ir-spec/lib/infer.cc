@@ -238,7 +238,10 @@ bool row_pick(Context &c) {
 bool loss(Context &c) {
   if (!whole_arg(c, 0) || !integer_arg(c, 1) || !rows_match(c, c.arg(0), c.arg(1))) return false;
   if (!c.arg(0)->is_float()) return c.fail("cross_entropy needs float logits, not " + to_source(c.arg(0)));
-  return c.one(c.table().with_sizes(c.arg(0), {}));
+  // The loss of half logits is float32.
+  const Type *one = c.table().with_sizes(c.arg(0), {});
+  bool half = one->scalar == Scalar::f16 || one->scalar == Scalar::bf16;
+  return c.one(half ? c.table().with_scalar(one, Scalar::f32) : one);
 }
 
 bool all_cells(Context &c) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <ostream>
-#include <sstream>
 #include <unordered_set>
 
 namespace spectra {
@@ -277,23 +276,25 @@ private:
   }
 
   void check_attributes(const Op &op, const OpInfo &row, bool &form) {
-    std::istringstream words(row.attributes);
     size_t known = 0;
-    for (std::string word; words >> word;) {
+    for (std::string_view rest = row.attributes; !rest.empty();) { // "low:int high:int what?:string"
+      std::string_view word = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
       size_t colon = word.find(':');
       bool optional = word[colon - 1] == '?';
-      std::optional<Attr> key = find_attr(std::string_view(word).substr(0, colon - (optional ? 1 : 0)));
+      std::optional<Attr> key = find_attr(word.substr(0, colon - (optional ? 1 : 0)));
       const AttrValue *value = op.find(*key);
       if (!value && optional) continue;
       if (!value) {
         form = false;
-        wrong(op, "needs the attribute " + word.substr(0, colon));
+        wrong(op, "needs the attribute " + std::string(word.substr(0, colon)));
         continue;
       }
       ++known;
-      if (!kind_fits(*value, std::string_view(word).substr(colon + 1))) {
+      if (!kind_fits(*value, word.substr(colon + 1))) {
         form = false;
-        wrong(op, "attribute " + std::string(attr_name(*key)) + " is of kind " + word.substr(colon + 1));
+        wrong(op, "attribute " + std::string(attr_name(*key)) + " is of kind " +
+                      std::string(word.substr(colon + 1)));
       }
     }
     if (known != op.attributes.size()) {

@@ -66,7 +66,8 @@ void print_check(); // +mica check
 
 // ---- start.cc
 [[noreturn]] void end_program(int code); // flush, statistics, trace, exit
-double seconds();                        // monotonic, since the start
+void start_clock();
+double seconds(); // monotonic, since the start
 
 // ---- failure.cc
 [[noreturn]] void refuse(const char *format, ...)

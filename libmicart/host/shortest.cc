@@ -202,7 +202,7 @@ double float_from_bits(int type, u64 bits) {
   return __builtin_bit_cast(double, word | sign << 63);
 }
 
-// Plain digits for 1e-5 <= |x| < 1e16, else one digit, a point and an exponent: 0.1, 1, 16777216,
+// Plain digits for 1e-4 <= |x| < 1e16, else one digit, a point and an exponent: 0.1, 1, 16777216,
 // 1e-06, 3.4028235e+38.
 void put_shortest(Text &out, int type, u64 bits) {
   Format format = format_of(type);
@@ -219,7 +219,7 @@ void put_shortest(Text &out, int type, u64 bits) {
   Decimal decimal = shortest_decimal(mantissa, exponent, fraction == 0 && field > 1);
   int point = decimal.exponent; // digits before the point
   if (mantissa == 0) return out.put("0");
-  if (point > -5 && point <= 16) {
+  if (point > -4 && point <= 16) {
     if (point <= 0) {
       out.put("0.");
       out.put_repeated('0', -point);

@@ -6,11 +6,15 @@
 
 #define MICA_INLINE static inline __attribute__((always_inline))
 
+// Functions under their public names: a loop of generated code becomes vector code only where they are
+// inlined.
+#define MICA_PUBLIC __attribute__((always_inline))
+
 namespace mica::math {
 
 using u32 = unsigned;
-using u64 = unsigned long long;
-using i64 = long long;
+using u64 = unsigned long;
+using i64 = long;
 using u16 = unsigned short;
 
 constexpr double kInfinity = __builtin_inf();
@@ -75,13 +79,6 @@ template <int N> MICA_INLINE double polynomial(const double (&c)[N], double x) {
 #pragma clang loop unroll(full)
   for (int i = N - 2; i >= 0; i--) y = fma(y, x, c[i]);
   return y;
-}
-
-// The float32 answer of a function of one argument: the double rounded once more. Where the double lies so
-// near to the middle between two floats that its own rounding decides wrongly, the function's header lists
-// argument and answer (numerics.md 6: all 2^32 arguments are tested).
-MICA_INLINE float corrected(float y, float x, u32 argument, u32 answer) {
-  return bits_of(x) == argument ? float_of(answer) : y;
 }
 
 } // namespace mica::math

@@ -102,7 +102,8 @@ MICA_INLINE double gelu_gradient_f64(double x) {
   Pair bell = multiply(multiply(s.value, Pair{kInvSqrtTwoPiHigh, kInvSqrtTwoPiLow}), c);
   // Far left everything is small: both parts are summed times 2^600.
   bool deep = c < -20.0;
-  double factor = power_of_two(s.k < -600 ? deep ? s.k + 600 : -1000 : s.k + (deep ? 600 : 0)), tail_factor = e.factor * (deep ? 0x1p600 : 1.0);
+  double factor = power_of_two(s.k < -600 ? deep ? s.k + 600 : -1000 : s.k + (deep ? 600 : 0)),
+         tail_factor = e.factor * (deep ? 0x1p600 : 1.0);
   Pair sum = two_sum(0.5 * e.value.high * tail_factor, bell.high * factor);
   double y = sum.high + (sum.low + fma(bell.low, factor, 0.5 * e.value.low * tail_factor));
   y = deep ? y * 0x1p-600 : y;

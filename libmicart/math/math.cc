@@ -16,7 +16,7 @@
 using namespace mica::math;
 
 #define MICA_F64(name)                                                                                       \
-  double mica_##name##_f64(double x) { return name##_f64(x); }
+  MICA_PUBLIC double mica_##name##_f64(double x) { return name##_f64(x); }
 
 extern "C" {
 MICA_F64(exp)
@@ -39,45 +39,45 @@ MICA_F64(sigmoid)
 MICA_F64(silu)
 MICA_F64(silu_gradient)
 double mica_pow_f64(double x, double y) { return pow_f64(x, y); }
-double mica_sqrt_f64(double x) { return __builtin_sqrt(x); }
-double mica_rsqrt_f64(double x) { return 1.0 / __builtin_sqrt(x); }
+MICA_PUBLIC double mica_sqrt_f64(double x) { return __builtin_sqrt(x); }
+MICA_PUBLIC double mica_rsqrt_f64(double x) { return 1.0 / __builtin_sqrt(x); }
 double mica_fmod_f64(double x, double y) { return fmod_f64(x, y); }
-double mica_round_f64(double x) { return __builtin_round(x); }
-double mica_trunc_f64(double x) { return __builtin_trunc(x); }
-double mica_floor_f64(double x) { return __builtin_floor(x); }
-double mica_ceil_f64(double x) { return __builtin_ceil(x); }
-double mica_abs_f64(double x) { return __builtin_fabs(x); }
-double mica_fma_f64(double x, double y, double z) { return __builtin_fma(x, y, z); }
-float mica_sqrt_f32(float x) { return __builtin_sqrtf(x); }
-float mica_rsqrt_f32(float x) { return 1.0f / __builtin_sqrtf(x); }
+MICA_PUBLIC double mica_round_f64(double x) { return __builtin_round(x); }
+MICA_PUBLIC double mica_trunc_f64(double x) { return __builtin_trunc(x); }
+MICA_PUBLIC double mica_floor_f64(double x) { return __builtin_floor(x); }
+MICA_PUBLIC double mica_ceil_f64(double x) { return __builtin_ceil(x); }
+MICA_PUBLIC double mica_abs_f64(double x) { return __builtin_fabs(x); }
+MICA_PUBLIC double mica_fma_f64(double x, double y, double z) { return __builtin_fma(x, y, z); }
+MICA_PUBLIC float mica_sqrt_f32(float x) { return __builtin_sqrtf(x); }
+MICA_PUBLIC float mica_rsqrt_f32(float x) { return 1.0f / __builtin_sqrtf(x); }
 float mica_fmod_f32(float x, float y) { return static_cast<float>(fmod_f64(x, y)); }
-float mica_round_f32(float x) { return __builtin_roundf(x); }
-float mica_trunc_f32(float x) { return __builtin_truncf(x); }
-float mica_floor_f32(float x) { return __builtin_floorf(x); }
-float mica_ceil_f32(float x) { return __builtin_ceilf(x); }
-float mica_abs_f32(float x) { return __builtin_fabsf(x); }
-float mica_fma_f32(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+MICA_PUBLIC float mica_round_f32(float x) { return __builtin_roundf(x); }
+MICA_PUBLIC float mica_trunc_f32(float x) { return __builtin_truncf(x); }
+MICA_PUBLIC float mica_floor_f32(float x) { return __builtin_floorf(x); }
+MICA_PUBLIC float mica_ceil_f32(float x) { return __builtin_ceilf(x); }
+MICA_PUBLIC float mica_abs_f32(float x) { return __builtin_fabsf(x); }
+MICA_PUBLIC float mica_fma_f32(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 
-float mica_f16_to_f32(u16 x) { return f16_to_f32(x); }
-float mica_bf16_to_f32(u16 x) { return bf16_to_f32(x); }
-u16 mica_f32_to_f16(float x) { return f32_to_f16(x); }
-u16 mica_f32_to_bf16(float x) { return f32_to_bf16(x); }
-u16 mica_f64_to_f16(double x) { return f64_to_f16(x); }
-u16 mica_f64_to_bf16(double x) { return f64_to_bf16(x); }
+MICA_PUBLIC float mica_f16_to_f32(u16 x) { return f16_to_f32(x); }
+MICA_PUBLIC float mica_bf16_to_f32(u16 x) { return bf16_to_f32(x); }
+MICA_PUBLIC u16 mica_f32_to_f16(float x) { return f32_to_f16(x); }
+MICA_PUBLIC u16 mica_f32_to_bf16(float x) { return f32_to_bf16(x); }
+MICA_PUBLIC u16 mica_f64_to_f16(double x) { return f64_to_f16(x); }
+MICA_PUBLIC u16 mica_f64_to_bf16(double x) { return f64_to_bf16(x); }
 
-double mica_uniform_cell_f32(u64 key, u64 counter, u64 i, double low, double high) {
+MICA_PUBLIC double mica_uniform_cell_f32(u64 key, u64 counter, u64 i, double low, double high) {
   return uniform_cell_f32(key, counter, i, low, high);
 }
-double mica_uniform_cell_f64(u64 key, u64 counter, u64 i, double low, double high) {
+MICA_PUBLIC double mica_uniform_cell_f64(u64 key, u64 counter, u64 i, double low, double high) {
   return uniform_cell_f64(key, counter, i, low, high);
 }
-double mica_normal_cell_f32(u64 key, u64 counter, u64 i, double mean, double deviation) {
+MICA_PUBLIC double mica_normal_cell_f32(u64 key, u64 counter, u64 i, double mean, double deviation) {
   return normal_cell_f32(key, counter, i, mean, deviation);
 }
-double mica_normal_cell_f64(u64 key, u64 counter, u64 i, double mean, double deviation) {
+MICA_PUBLIC double mica_normal_cell_f64(u64 key, u64 counter, u64 i, double mean, double deviation) {
   return normal_cell_f64(key, counter, i, mean, deviation);
 }
-u32 mica_draw16_cell(u64 key, u64 counter, u32 plane, u64 row, u64 column) {
+MICA_PUBLIC u32 mica_draw16_cell(u64 key, u64 counter, u32 plane, u64 row, u64 column) {
   return draw16(key, counter, plane, row, column);
 }
 u32 mica_drop_threshold(double p) { return drop_threshold(p); }

@@ -1,0 +1,34 @@
+#include "codegen.h"
+
+#include "host/unit.h"
+
+#include <llvm/ADT/StringExtras.h>
+
+namespace mica::codegen {
+
+bool generate(spectra::Module &module, spectra::Diag &diag) {
+  if (!check_static_storage(module, diag)) return false;
+  Unit unit(module);
+  emit_variables(unit);
+  for (const spectra::Func *func : module.funcs)
+    if (!func->external) emit_function(unit, *func);
+  emit_program_entry(unit);
+  std::string assembly = emit_assembly(unit);
+
+  spectra::Section host{"host", "x86-64", {}};
+  llvm::StringRef rest(assembly);
+  while (!rest.empty()) {
+    auto [line, tail] = rest.split('\n');
+    host.lines.push_back(line.str());
+    rest = tail;
+  }
+  module.sections.push_back(std::move(host));
+  // What follows needs no functions, types or sources any more.
+  module.funcs.clear();
+  module.kernels.clear();
+  module.variables.clear();
+  for (spectra::SourceFile &source : module.sources) source.lines.clear();
+  return true;
+}
+
+} // namespace mica::codegen

@@ -1,0 +1,130 @@
+// Constants: strings, numbers, tables; the functions and variables that code refers to.
+#include "spectra/unicode.h"
+#include "unit.h"
+
+#include <cstring>
+
+namespace mica::codegen {
+namespace {
+
+llvm::GlobalVariable *private_constant(Unit &unit, llvm::Constant *value, unsigned align) {
+  llvm::GlobalVariable *global = new llvm::GlobalVariable(*unit.module, value->getType(), true,
+                                                          llvm::GlobalValue::PrivateLinkage, value);
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  global->setAlignment(llvm::Align(align));
+  return global;
+}
+
+} // namespace
+
+Unit::Unit(spectra::Module &s) : spectra(s), module(std::make_unique<llvm::Module>(s.name, context)) {
+  module->setSourceFileName(s.sources.empty() ? s.name : s.sources[0].name);
+  for (const spectra::SourceFile &source : s.sources) file_names.push_back(c_string(source.name));
+  if (file_names.empty()) file_names.push_back(c_string(s.name));
+  if (s.options.tier == "release") return;
+  module->addModuleFlag(llvm::Module::Warning, "Dwarf Version", 5);
+  module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  debug = std::make_unique<llvm::DIBuilder>(*module);
+  for (const spectra::SourceFile &source : s.sources)
+    debug_files.push_back(debug->createFile(source.name, "."));
+  if (debug_files.empty()) debug_files.push_back(debug->createFile(s.name, "."));
+  compile_unit = debug->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Pascal83),
+                                          debug_files[0], "micac 7.7.0", s.options.optimizes(), "", 0);
+}
+
+llvm::Constant *Unit::c_string(std::string_view text) {
+  auto it = strings.find(text);
+  if (it != strings.end()) return it->second;
+  llvm::Constant *bytes =
+      llvm::ConstantDataArray::getString(context, llvm::StringRef(text.data(), text.size()));
+  return strings[std::string(text)] = private_constant(*this, bytes, 1);
+}
+
+llvm::Constant *Unit::utf32_string(std::string_view utf8) {
+  auto it = texts.find(utf8);
+  if (it != texts.end()) return it->second;
+  std::vector<uint32_t> codes;
+  for (size_t at = 0; at < utf8.size();) {
+    uint32_t code = spectra::decode_utf8(utf8, at);
+    if (code == spectra::kBadUtf8) { // a hand-edited text; the reader of strings does not forbid it
+      code = 0xFFFD;
+      ++at;
+    }
+    codes.push_back(code);
+  }
+  llvm::Constant *data =
+      codes.empty()
+          ? static_cast<llvm::Constant *>(llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0)))
+          : private_constant(*this, llvm::ConstantDataArray::get(context, codes), 4);
+  llvm::Constant *text =
+      llvm::ConstantStruct::getAnon(context, {data, llvm::ConstantInt::get(i(64), codes.size())});
+  return texts[std::string(utf8)] = text;
+}
+
+llvm::Constant *Unit::constant(const spectra::AttrValue &value, const Type *type) {
+  if (const std::string *text = std::get_if<std::string>(&value)) return utf32_string(*text);
+  llvm::Type *t = type_of(type);
+  if (const spectra::FloatBits *bits = std::get_if<spectra::FloatBits>(&value)) {
+    llvm::APFloat real(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits->bits));
+    bool loses = false;
+    // A NaN's sign and payload stay; an f32's double holds its value exactly.
+    real.convert(t->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    return llvm::ConstantFP::get(context, real);
+  }
+  if (const int64_t *integer = std::get_if<int64_t>(&value)) {
+    if (t->isFloatingPointTy()) return llvm::ConstantFP::get(t, static_cast<double>(*integer));
+    return llvm::ConstantInt::get(t, static_cast<uint64_t>(*integer), true, true);
+  }
+  return llvm::Constant::getNullValue(t);
+}
+
+llvm::Constant *Unit::int64s(const std::vector<int64_t> &values) {
+  std::vector<uint64_t> words(values.begin(), values.end());
+  return private_constant(*this, llvm::ConstantDataArray::get(context, words), 8);
+}
+
+llvm::FunctionCallee Unit::runtime(const char *name, llvm::Type *result,
+                                   llvm::ArrayRef<llvm::Type *> parameters) {
+  llvm::FunctionCallee callee =
+      module->getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
+  if (llvm::Function *f = llvm::dyn_cast<llvm::Function>(callee.getCallee())) f->setDoesNotThrow();
+  return callee;
+}
+
+llvm::Function *Unit::function(const spectra::Func *func) {
+  llvm::Function *&f = functions[func];
+  if (f) return f;
+  std::vector<llvm::Type *> parameters;
+  for (const Value *v : func->body->args) parameters.push_back(type_of(v->type));
+  llvm::Type *result = func->result ? type_of(func->result) : llvm::Type::getVoidTy(context);
+  // A procedure may be called through a value, with a frame first; the C name of an external one is its own.
+  bool visible = func->external || func->exported;
+  f = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+                             visible ? llvm::GlobalValue::ExternalLinkage
+                                     : llvm::GlobalValue::InternalLinkage,
+                             llvm::StringRef(func->name.data(), func->name.size()), *module);
+  f->setDoesNotThrow();
+  return f;
+}
+
+llvm::GlobalVariable *Unit::variable(std::string_view name) { return variables.find(name)->second; }
+
+std::pair<llvm::Value *, llvm::Value *> place_arguments(Unit &unit, Place place) {
+  size_t file = place.file < unit.file_names.size() ? place.file : 0;
+  return {unit.file_names[file], llvm::ConstantInt::get(unit.i(32), place.line)};
+}
+
+void emit_failure(Unit &unit, Builder &b, llvm::Value *condition, const llvm::Twine &name,
+                  const std::function<void(Builder &)> &fail) {
+  llvm::Function *f = b.GetInsertBlock()->getParent();
+  llvm::BasicBlock *bad = llvm::BasicBlock::Create(unit.context, name, f);
+  llvm::BasicBlock *good = llvm::BasicBlock::Create(unit.context, "", f);
+  llvm::MDBuilder metadata(unit.context);
+  b.CreateCondBr(condition, bad, good, metadata.createUnlikelyBranchWeights());
+  b.SetInsertPoint(bad);
+  fail(b);
+  b.CreateUnreachable();
+  b.SetInsertPoint(good);
+}
+
+} // namespace mica::codegen

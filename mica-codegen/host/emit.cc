@@ -1,0 +1,141 @@
+// From the LLVM module to assembly text: link the math library, optimize by tier, print.
+#include "unit.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/TargetParser/Triple.h>
+#include <llvm/Transforms/IPO/Internalize.h>
+
+/// The math library's bitcode for the processor, carried in this executable (Makefile, mica-codegen/math.s).
+extern "C" const char mica_math_x86[];
+extern "C" const char mica_math_x86_end[];
+
+namespace mica::codegen {
+namespace {
+
+constexpr const char *kTriple = "x86_64-pc-linux-gnu";
+constexpr const char *kCpu = "x86-64-v3";
+
+std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &options) {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
+  if (!target) throw std::runtime_error("LLVM lacks x86-64: " + error);
+  llvm::TargetOptions target_options;
+  target_options.AllowFPOpFusion =
+      llvm::FPOpFusion::Strict; // a fused multiply-add is an operation of its own
+  target_options.DataSections = true;
+  target_options.FunctionSections = true;
+  llvm::CodeGenOptLevel level = !options.optimizes()   ? llvm::CodeGenOptLevel::None
+                                : options.tier == "O1" ? llvm::CodeGenOptLevel::Less
+                                : options.tier == "O3" ? llvm::CodeGenOptLevel::Aggressive
+                                                       : llvm::CodeGenOptLevel::Default;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      llvm::Triple(kTriple), kCpu, "", target_options, llvm::Reloc::PIC_, std::nullopt, level));
+}
+
+/// Brings in what the module calls of the math library, to be inlined: a value has the same bits in a scalar,
+/// in a vectorized loop and folded.
+void link_math(Unit &unit) {
+  bool needed = false;
+  for (const llvm::Function &f : *unit.module)
+    needed |= f.isDeclaration() && f.getName().starts_with("mica_");
+  if (!needed) return;
+  llvm::StringRef bytes(mica_math_x86, static_cast<size_t>(mica_math_x86_end - mica_math_x86));
+  llvm::Expected<std::unique_ptr<llvm::Module>> math =
+      llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "math"), unit.context);
+  if (!math) throw std::runtime_error("the math library's bitcode can't be read");
+  (*math)->setTargetTriple(unit.module->getTargetTriple());
+  (*math)->setDataLayout(unit.module->getDataLayout());
+  std::set<std::string> own;
+  for (const llvm::Function &f : *unit.module)
+    if (!f.isDeclaration()) own.insert(f.getName().str());
+  if (llvm::Linker::linkModules(*unit.module, std::move(*math), llvm::Linker::LinkOnlyNeeded))
+    throw std::runtime_error("the math library doesn't link");
+  for (llvm::Function &f : *unit.module) {
+    if (f.isDeclaration() || own.count(f.getName().str())) continue;
+    f.setLinkage(llvm::GlobalValue::InternalLinkage);
+    // clang's attributes for a freestanding build would stand in the way of inlining.
+    for (const char *name : {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "no-builtins",
+                             "stack-protector-buffer-size", "min-legal-vector-width"})
+      f.removeFnAttr(name);
+    f.removeFnAttr(llvm::Attribute::NoInline);
+    f.removeFnAttr(llvm::Attribute::OptimizeNone);
+    f.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+}
+
+/// In the debug and checked tiers the user's functions stay as written while the library's kernels are
+/// optimized: the tier is about what a debugger sees, and an unoptimized product would take a day.
+void keep_user_code(Unit &unit) {
+  for (const auto &[func, f] : unit.functions) {
+    if (f->isDeclaration()) continue;
+    f->addFnAttr(llvm::Attribute::NoInline);
+    f->addFnAttr(llvm::Attribute::OptimizeNone);
+  }
+}
+
+} // namespace
+
+std::string emit_assembly(Unit &unit) {
+  const spectra::Options &options = unit.spectra.options;
+  std::unique_ptr<llvm::TargetMachine> machine = target_machine(options);
+  unit.module->setTargetTriple(llvm::Triple(kTriple));
+  unit.module->setDataLayout(machine->createDataLayout());
+  unit.module->setPICLevel(llvm::PICLevel::BigPIC);
+  unit.module->setPIELevel(llvm::PIELevel::Large);
+  if (unit.debug) unit.debug->finalize();
+  std::string breach;
+  llvm::raw_string_ostream breach_stream(breach);
+  if (llvm::verifyModule(*unit.module, &breach_stream))
+    throw std::logic_error("made wrong LLVM code: " + breach);
+  if (!options.optimizes()) keep_user_code(unit);
+  link_math(unit);
+  for (llvm::Function &f : *unit.module)
+    if (!f.isDeclaration()) {
+      f.addFnAttr("target-cpu", kCpu);
+      f.addFnAttr("prefer-vector-width", "256");
+      f.addFnAttr(llvm::Attribute::getWithUWTableKind(unit.context, llvm::UWTableKind::Default));
+    }
+
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = options.tier != "O1";
+  tuning.SLPVectorization = options.tier != "O1";
+  llvm::PassBuilder passes(machine.get(), tuning);
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(calls);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, calls, modules);
+  llvm::OptimizationLevel level = options.tier == "O1"   ? llvm::OptimizationLevel::O1
+                                  : options.tier == "O3" ? llvm::OptimizationLevel::O3
+                                                         : llvm::OptimizationLevel::O2;
+  bool plain = !options.optimizes() && unit.bodies.empty();
+  llvm::ModulePassManager pipeline = plain ? passes.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
+                                           : passes.buildPerModuleDefaultPipeline(level);
+  pipeline.run(*unit.module, modules);
+
+  llvm::SmallString<0> assembly;
+  llvm::raw_svector_ostream out(assembly);
+  llvm::legacy::PassManager printer;
+  if (machine->addPassesToEmitFile(printer, out, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    throw std::runtime_error("LLVM can't print assembly");
+  printer.run(*unit.module);
+  return std::string(assembly.str());
+}
+
+} // namespace mica::codegen

@@ -1,0 +1,141 @@
+// A function: its locals, its regions, and which part emits each operation.
+#include "function.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+namespace mica::codegen {
+namespace {
+
+/// Locals beyond this come from the heap: a stack is small and whole values are not.
+constexpr int64_t kLargeLocal = 16 << 10;
+
+} // namespace
+
+FunctionEmitter::FunctionEmitter(Unit &unit, const spectra::Func &func)
+    : unit_(unit), func_(func), function_(unit.function(&func)), b_(unit.context) {
+  values_.resize(unit.spectra.value_count, nullptr);
+}
+
+FunctionEmitter::LValue FunctionEmitter::entry_slot(llvm::Type *type, const char *name, uint64_t count,
+                                                    unsigned align) {
+  llvm::BasicBlock &entry = function_->getEntryBlock();
+  Builder at_entry(&entry, entry.begin());
+  llvm::AllocaInst *slot = at_entry.CreateAlloca(type, count == 1 ? nullptr : at_entry.getInt64(count), name);
+  slot->setAlignment(llvm::Align(align));
+  return slot;
+}
+
+void FunctionEmitter::emit() {
+  b_.SetInsertPoint(llvm::BasicBlock::Create(unit_.context, "entry", function_));
+  if (unit_.debug) {
+    llvm::DIFile *file =
+        unit_.debug_files[func_.place.file < unit_.debug_files.size() ? func_.place.file : 0];
+    llvm::SmallVector<llvm::Metadata *> types{func_.result ? unit_.debug_type(func_.result) : nullptr};
+    for (const Value *v : func_.body->args) types.push_back(unit_.debug_type(v->type));
+    llvm::DISubroutineType *type =
+        unit_.debug->createSubroutineType(unit_.debug->getOrCreateTypeArray(types));
+    llvm::StringRef name(func_.name.data(), func_.name.size());
+    unsigned line = std::max<unsigned>(func_.place.line, 1);
+    subprogram_ = unit_.debug->createFunction(
+        file, name, name, file, line, type, line, llvm::DINode::FlagPrototyped,
+        llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagLocalToUnit);
+    function_->setSubprogram(subprogram_);
+    b_.SetCurrentDebugLocation(llvm::DILocation::get(unit_.context, line, 0, subprogram_));
+  }
+  for (size_t i = 0; i < func_.body->args.size(); ++i) {
+    llvm::Argument *argument = function_->getArg(static_cast<unsigned>(i));
+    const Value *v = func_.body->args[i];
+    argument->setName(llvm::StringRef(v->name.data(), v->name.size()));
+    if (!argument->getType()->isStructTy())
+      function_->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::NoUndef);
+    define(v, argument);
+  }
+  emit_locals();
+  emit_region(*func_.body);
+}
+
+void FunctionEmitter::emit_locals() {
+  for (const spectra::Variable &local : func_.locals) {
+    int64_t size = spectra::size_of(local.type);
+    unsigned align = static_cast<unsigned>(spectra::align_of(local.type));
+    std::string name(local.name);
+    LValue address = nullptr;
+    if (size > kLargeLocal) {
+      auto [file, line] = place_arguments(unit_, local.place);
+      address = call("mica_arena", unit_.pointer(),
+                     {file, line, b_.getInt64(static_cast<uint64_t>(size)), b_.getInt32(1)});
+      arenas_.push_back({address, nullptr});
+    } else {
+      bool simple = !local.type->is_whole() && local.type->kind != TypeKind::record &&
+                    local.type->kind != TypeKind::array;
+      llvm::Type *type = simple ? unit_.memory_type(local.type)
+                                : llvm::ArrayType::get(unit_.i(8), static_cast<uint64_t>(size));
+      address = entry_slot(type, name.c_str(), 1, align);
+      if (simple)
+        b_.CreateAlignedStore(llvm::Constant::getNullValue(type), address, llvm::Align(align));
+      else if (size)
+        b_.CreateMemSet(address, b_.getInt8(0), static_cast<uint64_t>(size), llvm::Align(align));
+    }
+    locals_[local.name] = address;
+    if (unit_.debug && local.place && llvm::isa<llvm::AllocaInst>(address)) {
+      llvm::DILocalVariable *variable = unit_.debug->createAutoVariable(
+          subprogram_, name, subprogram_->getFile(), local.place.line, unit_.debug_type(local.type), true);
+      unit_.debug->insertDeclare(
+          address, variable, unit_.debug->createExpression(),
+          llvm::DILocation::get(unit_.context, local.place.line, local.place.column, subprogram_),
+          b_.GetInsertBlock());
+    }
+  }
+}
+
+void FunctionEmitter::set_location(const Op &op) {
+  if (!unit_.debug || !op.place()) return;
+  b_.SetCurrentDebugLocation(
+      llvm::DILocation::get(unit_.context, op.place().line, op.place().column, subprogram_));
+}
+
+void FunctionEmitter::emit_region(const spectra::Region &region) {
+  for (const Op *op : region.ops) {
+    if (op->code == OpCode::yield) {
+      yields_.push_back(op);
+      return;
+    }
+    emit_op(*op);
+  }
+}
+
+void FunctionEmitter::emit_op(const Op &op) {
+  set_location(op);
+  switch (op.code) {
+  case OpCode::read: {
+    define(op.result(), load(path_end(op), path_address(op)));
+    return;
+  }
+  case OpCode::write: return store(path_end(op), arg(op, 0), path_address(op));
+  case OpCode::address: return define(op.result(), path_address(op));
+  case OpCode::if_: return emit_if(op);
+  case OpCode::switch_: return emit_switch(op);
+  case OpCode::for_: return emit_for(op);
+  case OpCode::while_: return emit_while(op);
+  case OpCode::return_: return emit_return(op);
+  case OpCode::break_: b_.CreateBr(loops_.back().after); return;
+  case OpCode::continue_: b_.CreateBr(loops_.back().next); return;
+  case OpCode::call: return emit_call(op);
+  case OpCode::call_value: return emit_call_value(op);
+  case OpCode::closure: return emit_closure(op);
+  default: break;
+  }
+  llvm::SmallVector<LValue> operands;
+  for (const Value *v : op.operands) operands.push_back(value(v));
+  if (op.code == OpCode::launch) return emit_launch(unit_, b_, op, operands);
+  if (op.code == OpCode::run) return emit_run(unit_, b_, op, operands);
+  if (emit_check(op) || emit_library(op)) return;
+  LValue result = emit_scalar(unit_, b_, op, operands);
+  if (!result)
+    throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name + "` on the host");
+  define(op.result(), result);
+}
+
+void emit_function(Unit &unit, const spectra::Func &func) { FunctionEmitter(unit, func).emit(); }
+
+} // namespace mica::codegen

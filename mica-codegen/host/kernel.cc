@@ -1,0 +1,178 @@
+// What all kernels on the processor share: context, loops, cells in memory, collapsed spaces.
+#include "kernel.h"
+#include "spectra/ops.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+namespace mica::codegen {
+
+int64_t Collapsed::outer() const {
+  int64_t n = 1;
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) n *= sizes[i];
+  return n;
+}
+
+Collapsed collapse(const std::vector<int64_t> &space, const std::vector<std::vector<int64_t>> &shapes,
+                   const std::vector<int64_t> &cell) {
+  std::vector<std::vector<int64_t>> strides; // by value, by dimension
+  for (size_t v = 0; v < shapes.size(); ++v) {
+    std::vector<int64_t> s(space.size(), 0);
+    size_t missing = space.size() - shapes[v].size();
+    int64_t step = cell[v];
+    for (size_t d = space.size(); d-- > missing;) {
+      int64_t size = shapes[v][d - missing];
+      s[d] = size == 1 && space[d] != 1 ? 0 : step;
+      step *= size;
+    }
+    strides.push_back(std::move(s));
+  }
+  Collapsed out;
+  out.accesses.resize(shapes.size());
+  for (size_t d = 0; d < space.size(); ++d) {
+    bool merges = !out.sizes.empty();
+    if (merges && space[d] != 1 && out.sizes.back() != 1)
+      for (size_t v = 0; v < strides.size(); ++v)
+        merges &= out.accesses[v].strides.back() == strides[v][d] * space[d];
+    if (!merges) {
+      out.sizes.push_back(space[d]);
+      for (size_t v = 0; v < strides.size(); ++v) out.accesses[v].strides.push_back(strides[v][d]);
+      continue;
+    }
+    bool was_one = out.sizes.back() == 1;
+    out.sizes.back() *= space[d];
+    if (space[d] != 1 || was_one)
+      for (size_t v = 0; v < strides.size(); ++v) out.accesses[v].strides.back() = strides[v][d];
+  }
+  if (out.sizes.empty()) {
+    out.sizes.push_back(1);
+    for (Access &a : out.accesses) a.strides.push_back(0);
+  }
+  return out;
+}
+
+bool is_by_value(const spectra::Kernel &kernel, size_t i) {
+  if (kernel.form == spectra::KernelForm::multi) {
+    int64_t scalars = 0;
+    for (const spectra::Attribute &a : kernel.attributes)
+      if (a.key == spectra::Attr::scalars) scalars = std::get<int64_t>(a.value);
+    return static_cast<int64_t>(i) < scalars;
+  }
+  return i < kernel.params.size() && kernel.params[i]->is_scalar();
+}
+
+KernelEmitter::KernelEmitter(Unit &unit, const spectra::Kernel &kernel, const std::string &name)
+    : unit_(unit), kernel_(kernel), b_(unit.context) {
+  llvm::FunctionType *type =
+      llvm::FunctionType::get(b_.getVoidTy(), {unit.pointer(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, *unit.module);
+  function_->setDoesNotThrow();
+  values_.resize(unit.spectra.value_count, nullptr);
+}
+
+void KernelEmitter::begin(size_t words) {
+  b_.SetInsertPoint(llvm::BasicBlock::Create(unit_.context, "entry", function_));
+  if (unit_.debug) {
+    Place place = kernel_.places.empty() ? Place{} : kernel_.places[0];
+    llvm::DIFile *file = unit_.debug_files[place.file < unit_.debug_files.size() ? place.file : 0];
+    llvm::DISubroutineType *type = unit_.debug->createSubroutineType(unit_.debug->getOrCreateTypeArray({}));
+    unsigned line = std::max<unsigned>(place.line, 1);
+    llvm::DISubprogram *subprogram = unit_.debug->createFunction(
+        file, function_->getName(), function_->getName(), file, line, type, line,
+        llvm::DINode::FlagArtificial,
+        llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagLocalToUnit);
+    function_->setSubprogram(subprogram);
+    b_.SetCurrentDebugLocation(llvm::DILocation::get(unit_.context, line, 0, subprogram));
+  }
+  LValue context = function_->getArg(0);
+  begin_ = function_->getArg(1);
+  end_ = function_->getArg(2);
+  for (size_t i = 0; i < words; ++i) {
+    LValue slot = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), context, i);
+    llvm::Type *type = is_by_value(kernel_, i) ? unit_.memory_type(kernel_.params[i]) : unit_.pointer();
+    LValue word = b_.CreateLoad(type, slot);
+    if (is_by_value(kernel_, i) && kernel_.params[i]->is_bool()) word = b_.CreateTrunc(word, b_.getInt1Ty());
+    arguments_.push_back(word);
+  }
+}
+
+void KernelEmitter::loop(LValue from, LValue to, const char *name, bool parallel,
+                         const std::function<void(LValue)> &body) {
+  llvm::BasicBlock *before = b_.GetInsertBlock();
+  llvm::BasicBlock *turn = llvm::BasicBlock::Create(unit_.context, name, function_);
+  llvm::BasicBlock *after = llvm::BasicBlock::Create(unit_.context, std::string("end") + name, function_);
+  b_.CreateCondBr(b_.CreateICmpSLT(from, to), turn, after);
+  b_.SetInsertPoint(turn);
+  llvm::PHINode *i = b_.CreatePHI(b_.getInt64Ty(), 2);
+  i->addIncoming(from, before);
+  llvm::MDNode *outer_group = access_group_;
+  if (parallel) access_group_ = llvm::MDNode::getDistinct(unit_.context, {});
+  body(i);
+  LValue next = b_.CreateNSWAdd(i, b_.getInt64(1));
+  i->addIncoming(next, b_.GetInsertBlock());
+  llvm::BranchInst *back = b_.CreateCondBr(b_.CreateICmpSLT(next, to), turn, after);
+  if (parallel) {
+    llvm::Metadata *accesses = llvm::MDNode::get(
+        unit_.context, {llvm::MDString::get(unit_.context, "llvm.loop.parallel_accesses"), access_group_});
+    llvm::MDNode *id = llvm::MDNode::getDistinct(unit_.context, {nullptr, accesses});
+    id->replaceOperandWith(0, id);
+    back->setMetadata(llvm::LLVMContext::MD_loop, id);
+  }
+  access_group_ = outer_group;
+  b_.SetInsertPoint(after);
+}
+
+KernelEmitter::LValue KernelEmitter::cell_address(const Type *type, LValue base, LValue index) {
+  llvm::Type *t = type->is_bool() ? b_.getInt8Ty() : unit_.scalar_type(type->scalar);
+  return b_.CreateInBoundsGEP(t, base, index);
+}
+
+KernelEmitter::LValue KernelEmitter::load_cell(const Type *type, LValue base, LValue index) {
+  llvm::Type *t = type->is_bool() ? b_.getInt8Ty() : unit_.scalar_type(type->scalar);
+  llvm::LoadInst *load =
+      b_.CreateAlignedLoad(t, cell_address(type, base, index),
+                           llvm::Align(static_cast<uint64_t>(spectra::scalar_bytes(type->scalar))));
+  if (access_group_) load->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+  return type->is_bool() ? b_.CreateTrunc(load, b_.getInt1Ty()) : static_cast<LValue>(load);
+}
+
+void KernelEmitter::store_cell(const Type *type, LValue v, LValue base, LValue index) {
+  if (type->is_bool()) v = b_.CreateZExt(v, b_.getInt8Ty());
+  llvm::StoreInst *store =
+      b_.CreateAlignedStore(v, cell_address(type, base, index),
+                            llvm::Align(static_cast<uint64_t>(spectra::scalar_bytes(type->scalar))));
+  if (access_group_) store->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+}
+
+std::vector<KernelEmitter::LValue> KernelEmitter::outer_offsets(const Collapsed &space, LValue o) {
+  std::vector<LValue> offsets(space.accesses.size(), int64(0));
+  LValue rest = o;
+  for (size_t d = space.sizes.size() - 1; d-- > 0;) { // the last is the inner loop's
+    LValue size = int64(space.sizes[d]);
+    LValue index = d == 0 ? rest : b_.CreateURem(rest, size);
+    for (size_t v = 0; v < offsets.size(); ++v)
+      if (int64_t stride = space.accesses[v].strides[d])
+        offsets[v] = b_.CreateNSWAdd(offsets[v], b_.CreateNSWMul(index, int64(stride)));
+    if (d) rest = b_.CreateUDiv(rest, size);
+  }
+  return offsets;
+}
+
+void KernelEmitter::emit_cell_op(const Op &op) {
+  llvm::SmallVector<LValue> operands;
+  for (const Value *v : op.operands) operands.push_back(value(v));
+  LValue result = emit_scalar(unit_, b_, op, operands);
+  if (!result)
+    throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name +
+                           "` in a kernel's cell");
+  define(op.result(), result);
+}
+
+const Op *KernelEmitter::emit_cells() {
+  for (const Op *op : kernel_.body->ops) {
+    if (op->code == OpCode::yield) return op;
+    emit_cell_op(*op);
+  }
+  throw std::logic_error("a kernel without yield");
+}
+
+} // namespace mica::codegen

@@ -1,0 +1,106 @@
+// Places in memory: a base and steps become an address. Offsets are those of SPECTRA.md "Memory".
+#include "function.h"
+
+namespace mica::codegen {
+
+/// The type at the path's end.
+const Type *FunctionEmitter::path_end(const Op &op) const {
+  if (op.code == OpCode::read) return op.result()->type;
+  if (op.code == OpCode::write) return op.arg(0)->type;
+  return spectra::path_type(unit_.spectra, &func_, op);
+}
+
+FunctionEmitter::LValue FunctionEmitter::path_address(const Op &op) {
+  const spectra::Path &path = *op.path;
+  LValue base = nullptr;
+  const Type *type = nullptr;
+  switch (path.base) {
+  case spectra::Path::Base::global:
+    base = unit_.variable(path.symbol);
+    type = unit_.spectra.find_variable(path.symbol)->type;
+    break;
+  case spectra::Path::Base::local:
+    base = locals_[path.symbol];
+    for (const spectra::Variable &v : func_.locals)
+      if (v.name == path.symbol) type = v.type;
+    break;
+  default:
+    base = value(op.operands[0]);
+    type = op.operands[0]->type;
+    if (type->kind == TypeKind::slice)
+      base = first(base);
+    else
+      type = type->element;
+  }
+  int64_t offset = 0;
+  auto flush = [&] {
+    if (offset) base = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset));
+    offset = 0;
+  };
+  for (const spectra::Path::Step &step : path.steps) {
+    if (step.kind == spectra::Path::Step::Kind::field) {
+      offset += spectra::field_offset(type->record, static_cast<int>(step.index));
+      type = type->record->fields[static_cast<size_t>(step.index)].type;
+      continue;
+    }
+    int64_t low = type->kind == TypeKind::array ? type->low : 0;
+    int64_t stride = 0;
+    if (type->is_whole()) { // a leading dimension: cells lie dense
+      stride = spectra::scalar_bytes(type->scalar);
+      std::vector<int64_t> rest(type->sizes.begin() + 1, type->sizes.end());
+      for (int64_t size : rest) stride *= size;
+      type = unit_.spectra.types.with_sizes(type, rest);
+    } else {
+      type = type->element;
+      stride = spectra::size_of(type);
+    }
+    if (step.kind == spectra::Path::Step::Kind::constant) {
+      offset += (step.index - low) * stride;
+      continue;
+    }
+    const Value *index = op.operands[static_cast<size_t>(step.index)];
+    LValue i = int64(value(index), index->type);
+    // The lower bound goes into the constant offset, so that the index itself stays a plain multiple.
+    offset -= low * stride;
+    flush();
+    base = stride && (stride & (stride - 1)) == 0 && stride <= 8
+               ? b_.CreateInBoundsGEP(unit_.i(static_cast<unsigned>(stride) * 8), base, i)
+               : b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(stride)),
+                                      base, i);
+  }
+  flush();
+  return base;
+}
+
+FunctionEmitter::LValue FunctionEmitter::load(const Type *type, LValue address) {
+  llvm::Align align(static_cast<uint64_t>(std::min<int64_t>(spectra::align_of(type), 8)));
+  if (type->is_scalar() && type->is_bool() && !type->gpu)
+    return b_.CreateTrunc(b_.CreateAlignedLoad(b_.getInt8Ty(), address, align), b_.getInt1Ty());
+  llvm::Type *t = unit_.type_of(type);
+  if (llvm::StructType *pair = llvm::dyn_cast<llvm::StructType>(t)) { // two words, each loaded as itself
+    LValue out = llvm::PoisonValue::get(pair);
+    for (unsigned i = 0; i < 2; ++i)
+      out = b_.CreateInsertValue(
+          out,
+          b_.CreateAlignedLoad(pair->getElementType(i),
+                               b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), address, 8 * i), align),
+          i);
+    return out;
+  }
+  return b_.CreateAlignedLoad(t, address, align);
+}
+
+void FunctionEmitter::store(const Type *type, LValue v, LValue address) {
+  llvm::Align align(static_cast<uint64_t>(std::min<int64_t>(spectra::align_of(type), 8)));
+  if (type->is_scalar() && type->is_bool() && !type->gpu) {
+    b_.CreateAlignedStore(b_.CreateZExt(v, b_.getInt8Ty()), address, align);
+  } else if (v->getType()->isStructTy()) {
+    for (unsigned i = 0; i < 2; ++i)
+      b_.CreateAlignedStore(b_.CreateExtractValue(v, i),
+                            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), address, 8 * i), align);
+  } else {
+    b_.CreateAlignedStore(v, address, align);
+  }
+}
+
+} // namespace mica::codegen

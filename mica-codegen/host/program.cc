@@ -1,0 +1,95 @@
+// What stands once in a program: its variables, and what libmicart needs to know of it.
+#include "spectra/stage.h"
+#include "unit.h"
+
+#include <cstdlib>
+
+namespace mica::codegen {
+namespace {
+
+/// Code reaches its static data by 32-bit offsets.
+constexpr int64_t kStaticReach = (int64_t{2} << 30) - (64 << 20);
+
+} // namespace
+
+void emit_variables(Unit &unit) {
+  for (const spectra::Variable &v : unit.spectra.variables) {
+    int64_t size = spectra::size_of(v.type);
+    llvm::Type *type = nullptr;
+    llvm::Constant *first = nullptr;
+    if (v.first) {
+      first = unit.constant(*v.first, v.type);
+      if (v.type->is_bool()) first = llvm::ConstantInt::get(unit.i(8), std::get<int64_t>(*v.first) ? 1 : 0);
+      type = first->getType();
+    } else {
+      type = llvm::ArrayType::get(unit.i(8), static_cast<uint64_t>(size));
+      first = llvm::Constant::getNullValue(type);
+    }
+    llvm::GlobalVariable *global = new llvm::GlobalVariable(
+        *unit.module, type, false, llvm::GlobalValue::InternalLinkage, first, "v." + std::string(v.name));
+    global->setAlignment(llvm::Align(static_cast<uint64_t>(std::max<int64_t>(spectra::align_of(v.type), 1))));
+    if (unit.debug && v.place) {
+      llvm::DIFile *file = unit.debug_files[v.place.file < unit.debug_files.size() ? v.place.file : 0];
+      global->addDebugInfo(unit.debug->createGlobalVariableExpression(
+          unit.compile_unit, llvm::StringRef(v.name.data(), v.name.size()), "", file, v.place.line,
+          unit.debug_type(v.type), true));
+    }
+    unit.variables.emplace(std::string(v.name), global);
+  }
+}
+
+void emit_program_entry(Unit &unit) {
+  llvm::LLVMContext &c = unit.context;
+  llvm::Type *i32 = unit.i(32);
+  llvm::Type *i64 = unit.i(64);
+  llvm::Type *ptr = unit.pointer();
+  const spectra::Options &options = unit.spectra.options;
+  std::string numerics;
+  if (options.fp_tensor_float32) numerics = "fp_tensor_float32";
+  if (options.fp_half_intermediates)
+    numerics += numerics.empty() ? "fp_half_intermediates" : ",fp_half_intermediates";
+  llvm::ArrayType *names_type = llvm::ArrayType::get(ptr, unit.file_names.size());
+  llvm::GlobalVariable *names =
+      new llvm::GlobalVariable(*unit.module, names_type, true, llvm::GlobalValue::InternalLinkage,
+                               llvm::ConstantArray::get(names_type, unit.file_names), "files");
+  constexpr uint32_t kAbi = 1, kReleaseFlags = 7, kAllFlags = 127; // MICA_ABI and mica_flag of micart.h
+  auto word = [&](uint64_t value) { return llvm::ConstantInt::get(i64, value); };
+  llvm::Constant *null = llvm::ConstantPointerNull::get(unit.pointer());
+  llvm::StructType *type =
+      llvm::StructType::get(c, {i32, i32, ptr, ptr, ptr, ptr, ptr, i64, ptr, i64, ptr, i64});
+  llvm::Constant *program = llvm::ConstantStruct::get(
+      type, {llvm::ConstantInt::get(i32, kAbi),
+             llvm::ConstantInt::get(i32, options.tier == "release" ? kReleaseFlags : kAllFlags),
+             unit.c_string(unit.spectra.name), unit.c_string(spectra::kVersion), unit.c_string(options.tier),
+             unit.c_string(numerics), names, word(unit.file_names.size()), null, word(0), null, word(0)});
+  new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::ExternalLinkage, program,
+                           "mica_program");
+
+  llvm::Function *main = llvm::Function::Create(
+      llvm::FunctionType::get(i32, false), llvm::GlobalValue::ExternalLinkage, "mica_main", *unit.module);
+  main->setDoesNotThrow();
+  Builder b(llvm::BasicBlock::Create(c, "entry", main));
+  const spectra::Func *body = unit.spectra.find_func("program.main");
+  if (body) b.CreateCall(unit.function(body));
+  bool has_code = unit.variables.count("program'exit") > 0;
+  b.CreateRet(has_code ? static_cast<llvm::Value *>(b.CreateLoad(i32, unit.variable("program'exit")))
+                       : b.getInt32(0));
+}
+
+/// Language.md 10: a program whose static storage passes what its code can reach is refused in plain words.
+bool check_static_storage(const spectra::Module &module, spectra::Diag &diag) {
+  int64_t total = 0;
+  const spectra::Variable *largest = nullptr;
+  for (const spectra::Variable &v : module.variables) {
+    if (__builtin_add_overflow(total, spectra::size_of(v.type), &total)) total = INT64_MAX;
+    if (!largest || spectra::size_of(v.type) > spectra::size_of(largest->type)) largest = &v;
+  }
+  if (total <= kStaticReach) return true;
+  diag.error(largest->place,
+             "the unit's variables take " + std::to_string(total >> 20) +
+                 " MiB, more than the 1984 MiB that code can reach",
+             "allocate the largest arrays with new, or place them on the card");
+  return false;
+}
+
+} // namespace mica::codegen

@@ -1,0 +1,202 @@
+// `run`: whole-value work that is no kernel form on the processor. The operands are those of the operation of
+// that name, with pointers for whole values, then pointers to the results (README.md lists them).
+#include "kernel.h"
+#include "spectra/ops.h"
+
+#include <cmath>
+
+namespace mica::codegen {
+namespace {
+
+using LValue = llvm::Value *;
+using spectra::Attr;
+
+class Run {
+public:
+  Run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<LValue> v) : unit_(unit), b_(b), op_(op), v_(v) {}
+
+  void emit() {
+    std::string name = op_.text(Attr::name);
+    if (name == "gather") return gather();
+    if (name == "scatter_rows") return scatter_rows();
+    if (name == "transpose" || name == "permute") return permute(name);
+    if (name == "concat") return concat();
+    if (name == "slice" || name == "slice_rows" || name == "row") return slice(name);
+    if (name == "put") return put();
+    if (name == "normal" || name == "uniform") return fill(name);
+    if (name == "norm" || name == "joint_norm") return norm();
+    if (name == "check_targets") return check_targets();
+    if (name == "adamw_scalars") return adamw_scalars();
+    throw std::logic_error("no routine named " + name);
+  }
+
+private:
+  LValue int64(int64_t x) { return b_.getInt64(static_cast<uint64_t>(x)); }
+  LValue int32(int64_t x) { return b_.getInt32(static_cast<uint32_t>(x)); }
+  const Type *type(size_t i) const {
+    const Type *t = op_.operands[i]->type;
+    return t->kind == TypeKind::pointer ? t->element : t;
+  }
+  LValue call(const char *name, llvm::Type *result, std::vector<LValue> arguments, bool place = false) {
+    if (place) {
+      auto [file, line] = place_arguments(unit_, op_.place());
+      arguments.insert(arguments.begin(), {file, line});
+    }
+    std::vector<llvm::Type *> types;
+    for (LValue v : arguments) types.push_back(v->getType());
+    return b_.CreateCall(unit_.runtime(name, result, types), arguments);
+  }
+  static int64_t bytes(const Type *t) { return spectra::scalar_bytes(t->scalar); }
+  LValue index(size_t i) {
+    return b_.CreateIntCast(v_[i], b_.getInt64Ty(), op_.operands[i]->type->is_signed());
+  }
+
+  void gather() {
+    call("mica_gather", b_.getVoidTy(),
+         {int32(runtime_type(type(0))), v_[0], int64(type(0)->sizes[0]), int64(type(0)->columns()),
+          int32(runtime_type(type(1))), v_[1], int64(type(1)->cells()), v_[2]},
+         true);
+  }
+  void scatter_rows() {
+    call("mica_gather_gradient", b_.getVoidTy(),
+         {int32(runtime_type(type(0))), v_[0], int32(runtime_type(type(1))), v_[1], int64(type(1)->cells()),
+          int64(type(2)->columns()), v_[2], int64(type(2)->sizes[0])});
+  }
+
+  /// for each cell of the result, in order, the source's cell: strides of the source by the result's
+  /// dimensions.
+  void permute(const std::string &name) {
+    const Type *from = type(0);
+    std::vector<int64_t> order;
+    if (name == "permute")
+      order = *op_.integers(Attr::order);
+    else {
+      for (int64_t d = 0; d < from->rank(); ++d) order.push_back(d);
+      std::swap(order[order.size() - 1], order[order.size() - 2]);
+    }
+    std::vector<int64_t> strides(from->sizes.size(), 1);
+    for (size_t d = from->sizes.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * from->sizes[d + 1];
+    std::vector<int64_t> steps;
+    for (int64_t d : order) steps.push_back(strides[static_cast<size_t>(d)]);
+    call("mica_permute", b_.getVoidTy(),
+         {v_[1], v_[0], int64(bytes(from)), int64(from->rank()), unit_.int64s(type(1)->sizes),
+          unit_.int64s(steps)});
+  }
+
+  /// rows of `width` bytes from (source + i * source_step) to (target + i * target_step).
+  void copy_rows(LValue target, int64_t target_step, LValue source, int64_t source_step, int64_t width,
+                 int64_t rows) {
+    call("mica_copy_rows", b_.getVoidTy(),
+         {target, int64(target_step), source, int64(source_step), int64(width), int64(rows)});
+  }
+  LValue offset(LValue base, LValue by) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, by); }
+
+  void concat() {
+    size_t last = op_.operands.size() - 1;
+    int64_t step = type(last)->columns() * bytes(type(last));
+    int64_t at = 0;
+    for (size_t i = 0; i < last; ++i) {
+      int64_t width = type(i)->columns() * bytes(type(i));
+      copy_rows(offset(v_[last], int64(at)), step, v_[i], width, width, type(last)->rows());
+      at += width;
+    }
+  }
+
+  void check_from(LValue from, int64_t size, int64_t count) {
+    LValue outside =
+        b_.CreateOr(b_.CreateICmpSLT(from, int64(0)), b_.CreateICmpSGT(from, int64(size - count)));
+    emit_failure(unit_, b_, outside, "outside", [&](Builder &fail) {
+      auto [file, line] = place_arguments(unit_, op_.place());
+      fail.CreateCall(
+          unit_.runtime("mica_fail_index", fail.getVoidTy(),
+                        {unit_.pointer(), unit_.i(32), unit_.i(64), unit_.i(64), unit_.i(64)}),
+          {file, line, from, fail.getInt64(0), fail.getInt64(static_cast<uint64_t>(size - count))});
+    });
+  }
+
+  void slice(const std::string &name) { // x, from, result
+    const Type *x = type(0);
+    const Type *y = type(2);
+    LValue from = index(1);
+    if (name == "slice") {
+      check_from(from, x->columns(), y->columns());
+      copy_rows(v_[2], y->columns() * bytes(y), offset(v_[0], b_.CreateMul(from, int64(bytes(x)))),
+                x->columns() * bytes(x), y->columns() * bytes(y), y->rows());
+      return;
+    }
+    int64_t count = name == "row" ? 1 : y->sizes[0];
+    check_from(from, x->sizes[0], count);
+    int64_t row = bytes(x);
+    for (size_t d = 1; d < x->sizes.size(); ++d) row *= x->sizes[d];
+    copy_rows(v_[2], row * count, offset(v_[0], b_.CreateMul(from, int64(row))), row * count, row * count, 1);
+  }
+
+  void put() { // dx, from, result
+    const Type *x = type(0);
+    const Type *y = type(2);
+    LValue from = index(1);
+    b_.CreateMemSet(v_[2], b_.getInt8(0), static_cast<uint64_t>(y->cells() * bytes(y)), llvm::Align(8));
+    if (op_.flag(Attr::rows)) {
+      int64_t row = bytes(y);
+      for (size_t d = 1; d < y->sizes.size(); ++d) row *= y->sizes[d];
+      check_from(from, y->sizes[0], row ? x->cells() * bytes(x) / row : 0);
+      copy_rows(offset(v_[2], b_.CreateMul(from, int64(row))), 0, v_[0], 0, x->cells() * bytes(x), 1);
+      return;
+    }
+    check_from(from, y->columns(), x->columns());
+    copy_rows(offset(v_[2], b_.CreateMul(from, int64(bytes(y)))), y->columns() * bytes(y), v_[0],
+              x->columns() * bytes(x), x->columns() * bytes(x), x->rows());
+  }
+
+  void fill(const std::string &name) { // two scalars, the draw, the result
+    LValue a = b_.CreateFPExt(v_[0], b_.getDoubleTy());
+    LValue c = b_.CreateFPExt(v_[1], b_.getDoubleTy());
+    call(name == "normal" ? "mica_fill_normal" : "mica_fill_uniform", b_.getVoidTy(),
+         {int32(runtime_type(type(3))), v_[3], int64(type(3)->cells()), a, c, b_.CreateExtractValue(v_[2], 0),
+          b_.CreateExtractValue(v_[2], 1)});
+  }
+
+  void norm() { // whole values, then a pointer to the norm
+    size_t count = op_.operands.size() - 1;
+    llvm::BasicBlock &entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+    Builder at_entry(&entry, entry.begin());
+    LValue table = at_entry.CreateAlloca(unit_.pointer(), at_entry.getInt64(count), "tensors");
+    std::vector<int64_t> cells;
+    for (size_t i = 0; i < count; ++i) {
+      b_.CreateStore(v_[i], b_.CreateConstInBoundsGEP1_64(unit_.pointer(), table, i));
+      cells.push_back(type(i)->cells());
+    }
+    LValue norm =
+        call("mica_norm", b_.getDoubleTy(),
+             {int32(runtime_type(type(0))), int64(static_cast<int64_t>(count)), table, unit_.int64s(cells)});
+    b_.CreateStore(b_.CreateFPCast(norm, unit_.scalar_type(type(count)->scalar)), v_[count]);
+  }
+
+  void check_targets() {
+    call("mica_check_targets", b_.getVoidTy(),
+         {int32(runtime_type(type(0))), v_[0], int64(type(0)->cells()), int64(op_.integer(Attr::classes))},
+         true);
+  }
+
+  void adamw_scalars() { // step, alpha, beta1, beta2, decay as float64; a pointer to five scalars of the
+                         // cell's type
+    const Type *target = type(5);
+    while (target->kind == TypeKind::array) target = target->element;
+    LValue step = index(0);
+    call(target->scalar == Scalar::f64 ? "mica_adamw_f64" : "mica_adamw_f32", b_.getVoidTy(),
+         {step, v_[1], v_[2], v_[3], v_[4], v_[5]});
+  }
+
+  Unit &unit_;
+  Builder &b_;
+  const Op &op_;
+  llvm::ArrayRef<LValue> v_;
+};
+
+} // namespace
+
+void emit_run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<LValue> operands) {
+  Run(unit, b, op, operands).emit();
+}
+
+} // namespace mica::codegen

@@ -1,0 +1,295 @@
+// Operations on scalars (language.md 3 and 5, numerics.md 1, 6, 12 to 14). No fast-math flag is ever set and
+// nothing is contracted: a value has the same bits in every tier.
+#include "spectra/ops.h"
+#include "unit.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+namespace mica::codegen {
+namespace {
+
+bool checked(const Unit &unit) { return unit.spectra.options.tier == "checked"; }
+
+llvm::Value *intrinsic(Builder &b, llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value *> operands) {
+  return b.CreateIntrinsic(id, {operands[0]->getType()}, operands);
+}
+
+const char *sign_of(OpCode code) {
+  switch (code) {
+  case OpCode::add: return "+";
+  case OpCode::sub: return "-";
+  case OpCode::mul: return "*";
+  case OpCode::neg: return "-";
+  default: return "shl";
+  }
+}
+
+void fail_overflow(Unit &unit, Builder &b, llvm::Value *condition, const Op &op, const Type *type) {
+  emit_failure(unit, b, condition, "overflow", [&](Builder &fail) {
+    auto [file, line] = place_arguments(unit, op.place());
+    fail.CreateCall(unit.runtime("mica_fail_overflow", fail.getVoidTy(),
+                                 {unit.pointer(), unit.i(32), unit.pointer(), unit.pointer()}),
+                    {file, line, unit.c_string(sign_of(op.code)), unit.c_string(spectra::to_source(type))});
+  });
+}
+
+/// + - * on integers: they wrap, or stop the program in the checked tier.
+llvm::Value *integer_arithmetic(Unit &unit, Builder &b, const Op &op, const Type *type, llvm::Value *x,
+                                llvm::Value *y) {
+  using namespace llvm;
+  if (!checked(unit)) {
+    if (op.code == OpCode::add) return b.CreateAdd(x, y);
+    if (op.code == OpCode::sub) return b.CreateSub(x, y);
+    return b.CreateMul(x, y);
+  }
+  bool is_signed = type->is_signed();
+  Intrinsic::ID id =
+      op.code == OpCode::add   ? (is_signed ? Intrinsic::sadd_with_overflow : Intrinsic::uadd_with_overflow)
+      : op.code == OpCode::sub ? (is_signed ? Intrinsic::ssub_with_overflow : Intrinsic::usub_with_overflow)
+                               : (is_signed ? Intrinsic::smul_with_overflow : Intrinsic::umul_with_overflow);
+  llvm::Value *both = intrinsic(b, id, {x, y});
+  fail_overflow(unit, b, b.CreateExtractValue(both, 1), op, type);
+  return b.CreateExtractValue(both, 0);
+}
+
+/// Division truncates toward zero and stops on zero in every tier; the most negative by -1 wraps to itself,
+/// mod 0.
+llvm::Value *integer_division(Unit &unit, Builder &b, const Op &op, const Type *type, llvm::Value *x,
+                              llvm::Value *y) {
+  llvm::Value *zero = llvm::Constant::getNullValue(x->getType());
+  bool remainder = op.code == OpCode::mod;
+  llvm::ConstantInt *constant = llvm::dyn_cast<llvm::ConstantInt>(y);
+  if (!constant || constant->isZero())
+    emit_failure(unit, b, b.CreateICmpEQ(y, zero), "division", [&](Builder &fail) {
+      auto [file, line] = place_arguments(unit, op.place());
+      fail.CreateCall(unit.runtime("mica_fail_division", fail.getVoidTy(), {unit.pointer(), unit.i(32)}),
+                      {file, line});
+    });
+  if (!type->is_signed()) return remainder ? b.CreateURem(x, y) : b.CreateUDiv(x, y);
+  if (constant && !constant->isMinusOne()) return remainder ? b.CreateSRem(x, y) : b.CreateSDiv(x, y);
+  // x / -1 is -x, which wraps; the processor's own instruction would trap, so it divides by 1 there.
+  llvm::Value *minus_one = llvm::Constant::getAllOnesValue(x->getType());
+  llvm::Value *flips = b.CreateICmpEQ(y, minus_one);
+  if (checked(unit) && !remainder) {
+    llvm::Value *most_negative = llvm::ConstantInt::get(
+        x->getType(), llvm::APInt::getSignedMinValue(x->getType()->getIntegerBitWidth()));
+    fail_overflow(unit, b, b.CreateAnd(flips, b.CreateICmpEQ(x, most_negative)), op, type);
+  }
+  llvm::Value *safe = b.CreateSelect(flips, llvm::ConstantInt::get(x->getType(), 1), y);
+  if (remainder) return b.CreateSelect(flips, zero, b.CreateSRem(x, safe));
+  return b.CreateSelect(flips, b.CreateNeg(x), b.CreateSDiv(x, safe));
+}
+
+/// By the width or more: 0, or the sign. A negative amount counts as too large.
+llvm::Value *shift(Builder &b, const Op &op, llvm::Value *x, llvm::Value *amount) {
+  const Type *type = op.operands[0]->type;
+  llvm::Type *t = x->getType();
+  unsigned width = t->getIntegerBitWidth();
+  unsigned amount_width = amount->getType()->getIntegerBitWidth();
+  llvm::Value *large = b.CreateICmpUGE(
+      amount,
+      llvm::ConstantInt::get(amount->getType(), width > (1ull << (amount_width - 1)) - 1 ? ~0ull : width));
+  llvm::Value *by = b.CreateZExtOrTrunc(amount, t);
+  by = b.CreateSelect(large, llvm::Constant::getNullValue(t), by);
+  if (op.code == OpCode::shl)
+    return b.CreateSelect(large, llvm::Constant::getNullValue(t), b.CreateShl(x, by));
+  if (!type->is_signed()) return b.CreateSelect(large, llvm::Constant::getNullValue(t), b.CreateLShr(x, by));
+  return b.CreateAShr(x, b.CreateSelect(large, llvm::ConstantInt::get(t, width - 1), by));
+}
+
+llvm::Value *compare(Builder &b, OpCode code, const Type *type, llvm::Value *x, llvm::Value *y) {
+  using P = llvm::CmpInst::Predicate;
+  bool is_signed = type->is_signed();
+  P p = P::ICMP_EQ;
+  if (x->getType()->isFloatingPointTy()) {
+    switch (code) { // NaN compares unequal and is not ordered
+    case OpCode::eq: p = P::FCMP_OEQ; break;
+    case OpCode::ne: p = P::FCMP_UNE; break;
+    case OpCode::lt: p = P::FCMP_OLT; break;
+    case OpCode::le: p = P::FCMP_OLE; break;
+    case OpCode::gt: p = P::FCMP_OGT; break;
+    default: p = P::FCMP_OGE; break;
+    }
+    return b.CreateFCmp(p, x, y);
+  }
+  switch (code) {
+  case OpCode::eq: p = P::ICMP_EQ; break;
+  case OpCode::ne: p = P::ICMP_NE; break;
+  case OpCode::lt: p = is_signed ? P::ICMP_SLT : P::ICMP_ULT; break;
+  case OpCode::le: p = is_signed ? P::ICMP_SLE : P::ICMP_ULE; break;
+  case OpCode::gt: p = is_signed ? P::ICMP_SGT : P::ICMP_UGT; break;
+  default: p = is_signed ? P::ICMP_SGE : P::ICMP_UGE; break;
+  }
+  return b.CreateICmp(p, x, y);
+}
+
+/// NaN where an operand is one; LLVM's `maximum` says just that, and that -0 is less than +0.
+llvm::Value *extreme(Builder &b, OpCode code, const Type *type, llvm::Value *x, llvm::Value *y) {
+  bool larger = code == OpCode::maximum;
+  using namespace llvm;
+  if (type->is_float()) return intrinsic(b, larger ? Intrinsic::maximum : Intrinsic::minimum, {x, y});
+  if (type->is_signed()) return intrinsic(b, larger ? Intrinsic::smax : Intrinsic::smin, {x, y});
+  return intrinsic(b, larger ? Intrinsic::umax : Intrinsic::umin, {x, y});
+}
+
+/// A function of the math library by its name and cell type; halves compute in float32 and round once.
+llvm::Value *math_call(Unit &unit, Builder &b, const char *name, const Type *type,
+                       llvm::ArrayRef<llvm::Value *> operands) {
+  llvm::Type *t = unit.scalar_type(type->scalar);
+  std::string symbol = std::string("mica_") + name + (type->scalar == Scalar::f64 ? "_f64" : "_f32");
+  std::vector<llvm::Type *> parameters(operands.size(), t);
+  return b.CreateCall(unit.runtime(symbol.c_str(), t, parameters), operands);
+}
+
+const char *math_name(OpCode code) {
+  switch (code) {
+  case OpCode::gelu_slope: return "gelu_gradient";
+  case OpCode::gelu_tanh_slope: return "gelu_tanh_gradient";
+  default: return spectra::info(code).name;
+  }
+}
+
+} // namespace
+
+llvm::Value *emit_cast(Unit &unit, Builder &b, llvm::Value *x, const Type *from, const Type *to,
+                       Place place) {
+  llvm::Type *target = unit.scalar_type(to->scalar);
+  bool from_float = from->is_float();
+  bool to_float = to->is_float();
+  auto lossy = [&](llvm::Value *condition) {
+    if (!checked(unit)) return;
+    emit_failure(unit, b, condition, "lossy", [&](Builder &fail) {
+      auto [file, line] = place_arguments(unit, place);
+      fail.CreateCall(
+          unit.runtime("mica_fail_lossy", fail.getVoidTy(),
+                       {unit.pointer(), unit.i(32), unit.pointer(), unit.pointer()}),
+          {file, line, unit.c_string(spectra::to_source(from)), unit.c_string(spectra::to_source(to))});
+    });
+  };
+  if (from_float && to_float) {
+    unsigned narrow = target->getPrimitiveSizeInBits();
+    if (narrow == x->getType()->getPrimitiveSizeInBits()) return x;
+    if (narrow > x->getType()->getPrimitiveSizeInBits()) return b.CreateFPExt(x, target);
+    return b.CreateFPTrunc(x, target);
+  }
+  if (from_float) {
+    if (to->is_bool()) return b.CreateFCmpUNE(x, llvm::Constant::getNullValue(x->getType()));
+    // Saturates, and gives 0 for NaN: just what LLVM's saturating conversions do.
+    llvm::Intrinsic::ID id = to->is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    llvm::Value *result = b.CreateIntrinsic(id, {target, x->getType()}, {x});
+    llvm::Value *back =
+        to->is_signed() ? b.CreateSIToFP(result, x->getType()) : b.CreateUIToFP(result, x->getType());
+    lossy(b.CreateFCmpUNE(intrinsic(b, llvm::Intrinsic::trunc, {x}), back));
+    return result;
+  }
+  if (to_float) return from->is_signed() ? b.CreateSIToFP(x, target) : b.CreateUIToFP(x, target);
+  if (to->is_bool()) return b.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
+  llvm::Value *result = b.CreateIntCast(x, target, from->is_signed());
+  if (checked(unit) && !from->is_bool()) {
+    llvm::Value *back = b.CreateIntCast(result, x->getType(), to->is_signed());
+    llvm::Value *loses = b.CreateICmpNE(back, x);
+    if (from->is_signed() != to->is_signed()) { // the same bits under another sign are another number
+      llvm::Value *negative =
+          b.CreateICmpSLT(from->is_signed() ? x : result,
+                          llvm::Constant::getNullValue((from->is_signed() ? x : result)->getType()));
+      loses = b.CreateOr(loses, negative);
+    }
+    lossy(loses);
+  }
+  return result;
+}
+
+llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> v) {
+  const Type *type = op.operands.empty() ? op.results[0]->type : op.operands[0]->type;
+  bool real = type->is_float();
+  switch (op.code) {
+  case OpCode::const_: return unit.constant(*op.find(spectra::Attr::value), op.results[0]->type);
+  case OpCode::zeros: return llvm::Constant::getNullValue(unit.type_of(op.results[0]->type));
+  case OpCode::filled:
+  case OpCode::broadcast:
+  case OpCode::detach: return v[0];
+  case OpCode::add:
+    if (real) return b.CreateFAdd(v[0], v[1]);
+    return integer_arithmetic(unit, b, op, type, v[0], v[1]);
+  case OpCode::sub:
+    if (real) return b.CreateFSub(v[0], v[1]);
+    return integer_arithmetic(unit, b, op, type, v[0], v[1]);
+  case OpCode::mul:
+    if (real) return b.CreateFMul(v[0], v[1]);
+    return integer_arithmetic(unit, b, op, type, v[0], v[1]);
+  case OpCode::div:
+    if (real) return b.CreateFDiv(v[0], v[1]);
+    return integer_division(unit, b, op, type, v[0], v[1]);
+  case OpCode::mod: return integer_division(unit, b, op, type, v[0], v[1]);
+  case OpCode::neg:
+    if (real) return b.CreateFNeg(v[0]);
+    if (checked(unit)) {
+      llvm::Value *both = intrinsic(
+          b, type->is_signed() ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow,
+          {llvm::Constant::getNullValue(v[0]->getType()), v[0]});
+      fail_overflow(unit, b, b.CreateExtractValue(both, 1), op, type);
+    }
+    return b.CreateNeg(v[0]);
+  case OpCode::shl:
+  case OpCode::shr: return shift(b, op, v[0], v[1]);
+  case OpCode::and_: return b.CreateAnd(v[0], v[1]);
+  case OpCode::or_: return b.CreateOr(v[0], v[1]);
+  case OpCode::xor_: return b.CreateXor(v[0], v[1]);
+  case OpCode::not_: return b.CreateNot(v[0]);
+  case OpCode::eq:
+  case OpCode::ne:
+  case OpCode::lt:
+  case OpCode::le:
+  case OpCode::gt:
+  case OpCode::ge: return compare(b, op.code, type, v[0], v[1]);
+  case OpCode::select: return b.CreateSelect(v[0], v[1], v[2]);
+  case OpCode::cast: return emit_cast(unit, b, v[0], type, op.results[0]->type, op.place());
+  case OpCode::maximum:
+  case OpCode::minimum: return extreme(b, op.code, type, v[0], v[1]);
+  case OpCode::fma: return intrinsic(b, llvm::Intrinsic::fma, {v[0], v[1], v[2]});
+  case OpCode::sqrt: return intrinsic(b, llvm::Intrinsic::sqrt, {v[0]});
+  case OpCode::floor: return intrinsic(b, llvm::Intrinsic::floor, {v[0]});
+  case OpCode::ceil: return intrinsic(b, llvm::Intrinsic::ceil, {v[0]});
+  case OpCode::trunc: return intrinsic(b, llvm::Intrinsic::trunc, {v[0]});
+  case OpCode::round: return intrinsic(b, llvm::Intrinsic::round, {v[0]});
+  case OpCode::rsqrt:
+    return b.CreateFDiv(llvm::ConstantFP::get(v[0]->getType(), 1.0),
+                        intrinsic(b, llvm::Intrinsic::sqrt, {v[0]}));
+  case OpCode::abs:
+    if (real) return intrinsic(b, llvm::Intrinsic::fabs, {v[0]});
+    if (!type->is_signed()) return v[0];
+    return b.CreateIntrinsic(llvm::Intrinsic::abs, {v[0]->getType()}, {v[0], b.getFalse()});
+  case OpCode::relu: { // NaN stays NaN; -0 gives +0
+    llvm::Value *zero = llvm::Constant::getNullValue(v[0]->getType());
+    if (!real) return type->is_signed() ? intrinsic(b, llvm::Intrinsic::smax, {v[0], zero}) : v[0];
+    return b.CreateSelect(b.CreateFCmpOLE(v[0], zero), zero, v[0]);
+  }
+  case OpCode::finite: {
+    llvm::Value *magnitude = intrinsic(b, llvm::Intrinsic::fabs, {v[0]});
+    return b.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(v[0]->getType()));
+  }
+  case OpCode::exp:
+  case OpCode::ln:
+  case OpCode::log10:
+  case OpCode::sin:
+  case OpCode::cos:
+  case OpCode::tan:
+  case OpCode::arcsin:
+  case OpCode::arccos:
+  case OpCode::arctan:
+  case OpCode::tanh:
+  case OpCode::sigmoid:
+  case OpCode::silu:
+  case OpCode::erf:
+  case OpCode::erfc:
+  case OpCode::gelu:
+  case OpCode::gelu_slope:
+  case OpCode::gelu_tanh:
+  case OpCode::gelu_tanh_slope:
+  case OpCode::pow:
+  case OpCode::fmod: return math_call(unit, b, math_name(op.code), type, v);
+  default: return nullptr;
+  }
+}
+
+} // namespace mica::codegen

@@ -1,0 +1,104 @@
+// The host module being made: LLVM's context and module, and what every part of the code generator asks of
+// them.
+#pragma once
+#include "spectra/module.h"
+
+#include <functional>
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+#include <map>
+#include <set>
+
+namespace mica::codegen {
+
+using spectra::Op;
+using spectra::OpCode;
+using spectra::Place;
+using spectra::Scalar;
+using spectra::Type;
+using spectra::TypeKind;
+using spectra::Value;
+
+struct Unit {
+  explicit Unit(spectra::Module &spectra);
+
+  spectra::Module &spectra;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::DIBuilder> debug; ///< null in tier release
+  llvm::DICompileUnit *compile_unit = nullptr;
+  std::vector<llvm::DIFile *> debug_files;
+  std::vector<llvm::Constant *> file_names; ///< of the sources, for failures
+
+  // types.cc
+  llvm::Type *type_of(const Type *type);     ///< of an SSA value; pairs are literal structs
+  llvm::Type *memory_type(const Type *type); ///< of a scalar or pair in memory: bool is i8
+  llvm::Type *scalar_type(Scalar scalar);
+  llvm::Type *pair(); ///< { ptr, i64 }
+  llvm::PointerType *pointer() { return llvm::PointerType::get(context, 0); }
+  llvm::IntegerType *i(unsigned bits) { return llvm::IntegerType::get(context, bits); }
+  llvm::DIType *debug_type(const Type *type);
+
+  // constants.cc
+  llvm::Constant *c_string(std::string_view text);     ///< zero-ended UTF-8
+  llvm::Constant *utf32_string(std::string_view utf8); ///< a { ptr, i64 } constant
+  llvm::Constant *constant(const spectra::AttrValue &value, const Type *type);
+  llvm::Constant *int64s(const std::vector<int64_t> &values); ///< pointer to a constant array
+
+  /// A function of libmicart or of the math library; declared at its first use.
+  llvm::FunctionCallee runtime(const char *name, llvm::Type *result, llvm::ArrayRef<llvm::Type *> parameters);
+  llvm::Function *function(const spectra::Func *func);
+  llvm::GlobalVariable *variable(std::string_view name);
+
+  std::map<const spectra::Func *, llvm::Function *> functions;
+  /// A kernel's function on the processor, with its items' count and grain.
+  struct KernelBody {
+    llvm::Function *function;
+    int64_t count, grain;
+  };
+  std::map<std::string, KernelBody, std::less<>> bodies;
+  std::map<std::string, llvm::GlobalVariable *, std::less<>> variables;
+  std::map<std::string, llvm::Constant *, std::less<>> strings;
+  std::map<std::string, llvm::Constant *, std::less<>> texts;
+};
+
+using Builder = llvm::IRBuilder<>;
+
+/// Arguments `const char *file, int32_t line` of a runtime call.
+std::pair<llvm::Value *, llvm::Value *> place_arguments(Unit &unit, Place place);
+
+/// libmicart's number of a cell type (enum mica_type).
+int runtime_type(const Type *type);
+
+// scalars.cc: one operation on scalars, inside a function or a kernel's body; shared by both, so that a value
+// has the same bits wherever it is computed.
+llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *emit_cast(Unit &unit, Builder &b, llvm::Value *value, const Type *from, const Type *to,
+                       Place place);
+
+/// Ends the block where `condition` holds with a call that does not return; goes on in a new block.
+void emit_failure(Unit &unit, Builder &b, llvm::Value *condition, const llvm::Twine &name,
+                  const std::function<void(Builder &)> &fail);
+
+// functions.cc
+void emit_function(Unit &unit, const spectra::Func &func);
+
+// kernels*.cc
+/// Emits the launch of `op`'s kernel: arguments in, pointers to results.
+void emit_launch(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+/// Emits a `run` of a library routine.
+void emit_run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+
+// program.cc
+void emit_variables(Unit &unit);
+void emit_program_entry(Unit &unit);
+bool check_static_storage(const spectra::Module &module, spectra::Diag &diag);
+
+// emit.cc
+/// Links the math library, optimizes by tier, and gives the assembly text.
+std::string emit_assembly(Unit &unit);
+
+} // namespace mica::codegen

@@ -1,0 +1,54 @@
+#pragma once
+#include "passes/reverse.h"
+
+namespace mica::grad {
+
+/// One window from one loss: what is walked.
+struct Pair {
+  Window *window = nullptr;
+  Location loss;
+  Activity activity;
+  std::vector<Walk *> walks;         ///< every Backward that may walk it
+  spectra::Func *backward = nullptr; ///< the function that walks it, where a walk is not spliced
+  bool counted = false;              ///< a hidden state says whether it may be walked
+  std::string name; ///< of its hidden variables: `w0`, or `w0'loss` where the window has several losses
+};
+
+/// The adjoint code of one walk, not yet in its place.
+struct Code {
+  Pair *pair = nullptr;
+  Walk *walk = nullptr; ///< the spliced walk; null: the function's
+  spectra::Region *region = nullptr;
+  std::vector<Mirror> mirrors;
+};
+
+/// Puts the adjoint code where it belongs and takes away tapes, walks and asks: see place.cc.
+class Placer {
+public:
+  Placer(spectra::Module &module, Tapes &tapes) : module_(module), tapes_(tapes) {}
+
+  /// The hidden variable of the gradient of a variable, made where it is not there yet.
+  void need_shadow(const Location &shadow, const spectra::Type *type);
+  /// Finds the pairs and gives them names, states and functions.
+  void find_pairs();
+  std::vector<std::unique_ptr<Pair>> &pairs() { return pairs_; }
+
+  void place(const Code &code);
+  void dispatch(Walk &walk);
+  void record(Pair &pair);
+  void answer(Ask &ask, spectra::Value *direct, const Location &shadow);
+  void remove_tapes();
+
+private:
+  std::string_view variable(const std::string &name, const spectra::Type *type);
+  void check_state(spectra::Builder &b, const Pair &pair);
+  void fail_unless(spectra::Builder &b, spectra::Value *condition, const std::string &message);
+  void carry_over(const Code &code);
+  Pair *pair_of(const Walk &walk, int64_t window);
+
+  spectra::Module &module_;
+  Tapes &tapes_;
+  std::vector<std::unique_ptr<Pair>> pairs_;
+};
+
+} // namespace mica::grad

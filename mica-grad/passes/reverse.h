@@ -1,0 +1,70 @@
+// The reversal of one window from one loss: see reverse.cc.
+#pragma once
+#include "window.h"
+
+namespace mica::grad {
+
+/// A forward operation with regions and the operation that walks it back: values of the one that the other
+/// reads have to be kept (save.cc).
+struct Mirror {
+  spectra::Op *forward;
+  spectra::Op *backward;
+  spectra::Value *turns; ///< a loop's trip count, before the forward loop
+};
+
+class Reverse {
+public:
+  Reverse(spectra::Module &module, const Window &window, const Activity &activity, spectra::Diag &diag)
+      : module_(module), window_(window), activity_(activity), diag_(diag), builder_(module, nullptr) {}
+
+  /// Appends the adjoint code to `into`. False where errors were reported.
+  bool run(spectra::Region &into, const Location &loss, spectra::Place place);
+
+  /// After run(): the gradient of a static place or one in memory, made in `into`.
+  spectra::Value *gradient(spectra::Builder &builder, const Location &at, const spectra::Type *type);
+
+  const std::vector<Mirror> &mirrors() const { return mirrors_; }
+
+  // For the rules.
+  bool active(const spectra::Value *v) const { return activity_.has(v); }
+  /// The cell type of a value's gradient: its own; but what a value was narrowed from gets its gradient
+  /// unrounded (language.md 8.8), so a narrowed value's gradient, also through moves of its cells, has the
+  /// wide type.
+  spectra::Scalar gradient_type(const spectra::Value *v) const;
+  void contribute(spectra::Value *to, spectra::Value *contribution);
+  spectra::Builder &builder() { return builder_; }
+
+private:
+  Location shadow(const Location &at) const { return shadow_of(module_, window_.func, at); }
+  struct Env {
+    std::map<uint32_t, std::pair<spectra::Value *, spectra::Value *>>
+        values; ///< by number: the value, its adjoint
+    std::map<std::string, std::pair<Location, spectra::Value *>> places;
+  };
+
+  void region(spectra::Region &region);
+  void operation(spectra::Region &region, size_t index);
+  void read(const spectra::Op &op);
+  void write(const spectra::Op &op);
+  void branch(spectra::Op &op);
+  void loop(spectra::Region &region, size_t index);
+  spectra::Value *take(const spectra::Value *v);
+  spectra::Value *settle(spectra::Value *value, const spectra::Type *type);
+  const spectra::Type *gradient_value_type(const spectra::Value *v);
+  const spectra::Type *place_type(const Location &at);
+  bool in_memory(const Location &at) const { return activity_.in_memory.count(at.variable_key()) > 0; }
+  spectra::Value *final_value(const Location &at) const;
+
+  spectra::Module &module_;
+  const Window &window_;
+  const Activity &activity_;
+  spectra::Diag &diag_;
+  spectra::Builder builder_;
+  Env env_;
+  std::map<uint32_t, spectra::Value *> finished_; ///< adjoints of the window's own values, once complete
+  std::vector<Mirror> mirrors_;
+  int depth_ = 0;
+  bool good_ = true;
+};
+
+} // namespace mica::grad
