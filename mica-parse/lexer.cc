@@ -14,8 +14,15 @@ bool is_raised_digit(uint32_t c) {
          (c >= 0x2080 && c <= 0x2089);
 }
 
-bool starts_name(uint32_t c) { return c == '_' || spectra::is_name_start(c); }
-bool continues_name(uint32_t c) { return c == '_' || spectra::is_name_continue(c) || is_raised_digit(c); }
+/// Nearly every name is ASCII, so that is decided without the tables.
+bool starts_name(uint32_t c) {
+  if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  return spectra::is_name_start(c);
+}
+bool continues_name(uint32_t c) {
+  if (c < 0x80) return starts_name(c) || (c >= '0' && c <= '9');
+  return spectra::is_name_continue(c) || is_raised_digit(c);
+}
 bool digit(char c) { return c >= '0' && c <= '9'; }
 bool hex_digit(char c) { return digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
