@@ -120,9 +120,9 @@ FunctionEmitter::LValue FunctionEmitter::print_arguments(const Op &op) {
   return slots;
 }
 
-/// Descriptors of what is saved or loaded (struct mica_tensor, 48 bytes), built on the stack.
+/// Descriptors of what is saved or loaded (struct mica_tensor, 40 bytes), built on the stack.
 void FunctionEmitter::emit_tensors(const Op &op, bool save) {
-  constexpr uint64_t kBytes = 48;
+  constexpr uint64_t kBytes = 40;
   const std::vector<std::string> &names = *op.texts(spectra::Attr::names);
   uint64_t count = static_cast<uint64_t>(op.arg_count() - 1);
   LValue table = entry_slot(b_.getInt8Ty(), "tensors", kBytes * count);
@@ -295,7 +295,19 @@ bool FunctionEmitter::emit_library(const Op &op) {
                                  {file, line, arg(op, 0), int64(arg(op, 1), op.arg(1)->type)}),
                             arg(op, 1)->getType(), true));
     return true;
-  case OpCode::random_float: result(call("mica_random_float", b_.getDoubleTy(), {arg(op, 0)})); return true;
+  case OpCode::random_float: {
+    LValue draw = call("mica_random_float", b_.getDoubleTy(), {arg(op, 0)});
+    const Type *type = op.result()->type;
+    if (type->scalar == Scalar::f64) return result(draw), true;
+    // A narrower type keeps the draw's leading bits: rounding could give 1.
+    double cells = type->scalar == Scalar::f32 ? 0x1p24 : type->scalar == Scalar::f16 ? 0x1p11 : 0x1p8;
+    LValue number =
+        b_.CreateFPToUI(b_.CreateFMul(draw, llvm::ConstantFP::get(draw->getType(), cells)), b_.getInt32Ty());
+    LValue kept = b_.CreateFMul(b_.CreateUIToFP(number, b_.getFloatTy()),
+                                llvm::ConstantFP::get(b_.getFloatTy(), 1 / cells));
+    result(narrow_half(unit_, b_, kept, type));
+    return true;
+  }
   case OpCode::draw: {
     LValue draw = llvm::PoisonValue::get(unit_.type_of(op.result()->type));
     draw = b_.CreateInsertValue(draw, b_.CreateLoad(b_.getInt64Ty(), arg(op, 0)), 0); // the key stands first
