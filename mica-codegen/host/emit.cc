@@ -84,6 +84,7 @@ void keep_user_code(Unit &unit) {
     if (f->isDeclaration()) continue;
     f->addFnAttr(llvm::Attribute::NoInline);
     f->addFnAttr(llvm::Attribute::OptimizeNone);
+    f->addFnAttr("frame-pointer", "all");
   }
 }
 
