@@ -64,6 +64,7 @@ void link_math(Unit &unit) {
     if (!f.isDeclaration()) own.insert(f.getName().str());
   if (llvm::Linker::linkModules(*unit.module, std::move(*math), llvm::Linker::LinkOnlyNeeded))
     throw std::runtime_error("the math library doesn't link");
+  if (llvm::NamedMDNode *ident = unit.module->getNamedMetadata("llvm.ident")) ident->eraseFromParent();
   for (llvm::Function &f : *unit.module) {
     if (f.isDeclaration() || own.count(f.getName().str())) continue;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
