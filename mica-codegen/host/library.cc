@@ -108,6 +108,8 @@ FunctionEmitter::LValue FunctionEmitter::print_arguments(const Op &op) {
           b_.getInt64Ty());
     } else {
       word0 = int64(v, type);
+      if (v->getType()->getIntegerBitWidth() == 128)
+        word1 = b_.CreateTrunc(b_.CreateLShr(v, 64), b_.getInt64Ty());
     }
     auto store_word = [&](uint64_t word, LValue what) {
       b_.CreateStore(what, b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots,
@@ -224,7 +226,13 @@ bool FunctionEmitter::emit_library(const Op &op) {
     if (size) b_.CreateMemMove(arg(op, 0), align, arg(op, 1), align, size);
     return true;
   }
-  case OpCode::view:
+  case OpCode::view: { // of a scalar: it is put into memory, as a value of one cell
+    const Type *type = op.arg(0)->type;
+    if (type->kind != TypeKind::scalar || type->gpu) return result(arg(op, 0)), true;
+    LValue slot = entry_slot(unit_.memory_type(type), "cell", 1, 64);
+    store(type, arg(op, 0), slot);
+    return result(slot), true;
+  }
   case OpCode::frame_of:
   case OpCode::frame_as: result(arg(op, 0)); return true;
   case OpCode::arena: emit_arena(op); return true;
@@ -263,9 +271,11 @@ bool FunctionEmitter::emit_library(const Op &op) {
                  b_.getInt64(static_cast<uint64_t>(op.arg_count())), print_arguments(op)}));
     return true;
   case OpCode::read_input:
-    call(
-        "mica_read", none,
-        {file, line, b_.getInt32(static_cast<uint32_t>(runtime_type(op.arg(0)->type->element))), arg(op, 0)});
+    if (op.arg_count())
+      call("mica_read", none,
+           {file, line, b_.getInt32(static_cast<uint32_t>(runtime_type(op.arg(0)->type->element))),
+            arg(op, 0)});
+    if (op.flag(spectra::Attr::newline)) call("mica_read_end", none, {});
     return true;
   case OpCode::parse_int:
   case OpCode::parse_float:
