@@ -135,7 +135,9 @@ void FunctionEmitter::emit_for(const Op &op) {
   b_.CreateCondBr(b_.CreateICmpEQ(phis[0], last), after, step_block);
   b_.SetInsertPoint(step_block);
   LValue amount = llvm::ConstantInt::get(type, by);
-  LValue stepped = down ? b_.CreateSub(phis[0], amount) : b_.CreateAdd(phis[0], amount);
+  // A step is taken only short of the last value, so it never wraps.
+  LValue stepped = down ? b_.CreateSub(phis[0], amount, "", !is_signed, is_signed)
+                        : b_.CreateAdd(phis[0], amount, "", !is_signed, is_signed);
   b_.CreateBr(turn);
   phis[0]->addIncoming(stepped, step_block);
   for (size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(carried[i - 1], step_block);
