@@ -26,6 +26,7 @@ SRC_$(1) := $$(shell find mica-$(1) -name '*.cc' 2>/dev/null | sort)
 OBJ_$(1) := $$(SRC_$(1):%.cc=$$(B)/obj/%.o)
 endef
 $(foreach s,$(STAGES) driver,$(eval $(call stage_sources,$(s))))
+OBJ_codegen += $(B)/obj/mica-codegen/math.o
 
 # The programs that have sources (a folder without a main yet builds nothing).
 PROGRAMS := $(if $(TOOL_OBJ),$(B)/bin/spectra) $(foreach s,$(STAGES),$(if $(SRC_$(s)),$(B)/bin/mica-$(s))) \
@@ -44,7 +45,6 @@ $(B)/lib/libspectra.a: $(LIB_OBJ)
 $(B)/bin/spectra: $(TOOL_OBJ) $(B)/lib/libspectra.a
 	@mkdir -p $(@D)
 	$(CXX) $(LINKER) $^ -o $@
-OBJ_codegen += $(B)/obj/mica-codegen/math.o
 define stage_program
 $(B)/bin/$(2): $$(OBJ_$(1)) $(B)/lib/libspectra.a
 	@mkdir -p $$(@D)

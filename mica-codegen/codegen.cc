@@ -1,5 +1,6 @@
 #include "codegen.h"
 
+#include "card/card.h"
 #include "host/unit.h"
 #include "units.h"
 
@@ -8,9 +9,10 @@
 namespace mica::codegen {
 
 bool generate(spectra::Module &module, spectra::Diag &diag) {
-  if (!check_static_storage(module, diag)) return false;
+  if (!check_static_storage(module, diag) || !check_kernels(module, diag)) return false;
   Unit unit(module);
   emit_variables(unit);
+  if (!lower_card_kernels(unit, diag)) return false;
   for (const spectra::Func *func : module.funcs)
     if (!func->external) emit_function(unit, *func);
   emit_program_entry(unit);

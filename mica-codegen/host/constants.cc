@@ -101,13 +101,27 @@ llvm::Function *Unit::function(const spectra::Func *func) {
   std::vector<llvm::Type *> parameters;
   for (const Value *v : func->body->args) parameters.push_back(type_of(v->type));
   llvm::Type *result = func->result ? type_of(func->result) : llvm::Type::getVoidTy(context);
-  // A procedure may be called through a value, with a frame first; the C name of an external one is its own.
+  // A C function has its C name, and what a unit exports the name that other units import it by. All else is
+  // named after its unit: a procedure called `memcpy` must not become the memcpy that LLVM calls.
   bool visible = func->external || func->exported;
-  f = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
-                             visible ? llvm::GlobalValue::ExternalLinkage
-                                     : llvm::GlobalValue::InternalLinkage,
-                             llvm::StringRef(func->name.data(), func->name.size()), *module);
+  std::string name(func->name);
+  if (!visible) name = spectra.name + "." + name;
+  f = llvm::Function::Create(
+      llvm::FunctionType::get(result, parameters, false),
+      visible ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage, name, *module);
   f->setDoesNotThrow();
+  if (visible) { // the System V ABI wants small integers extended as C does
+    auto extension = [](const Type *type) {
+      if (!type || !type->is_scalar() || type->gpu || spectra::scalar_bytes(type->scalar) >= 4 ||
+          type->is_float())
+        return llvm::Attribute::None;
+      return type->is_signed() ? llvm::Attribute::SExt : llvm::Attribute::ZExt;
+    };
+    for (size_t i = 0; i < func->body->args.size(); ++i)
+      if (auto kind = extension(func->body->args[i]->type); kind != llvm::Attribute::None)
+        f->addParamAttr(static_cast<unsigned>(i), kind);
+    if (auto kind = extension(func->result); kind != llvm::Attribute::None) f->addRetAttr(kind);
+  }
   return f;
 }
 

@@ -127,7 +127,7 @@ llvm::DISubprogram *Unit::debug_function(llvm::Function *function, std::string_v
       llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagLocalToUnit;
   if (spectra.options.optimizes()) flags |= llvm::DISubprogram::SPFlagOptimized;
   llvm::DISubprogram *made =
-      debug->createFunction(file, shown, function->getName(), file, line, type, line,
+      debug->createFunction(file, shown, "", file, line, type, line,
                             artificial ? llvm::DINode::FlagArtificial : llvm::DINode::FlagPrototyped, flags);
   function->setSubprogram(made);
   return made;

@@ -64,6 +64,7 @@ void link_math(Unit &unit) {
     if (!f.isDeclaration()) own.insert(f.getName().str());
   if (llvm::Linker::linkModules(*unit.module, std::move(*math), llvm::Linker::LinkOnlyNeeded))
     throw std::runtime_error("the math library doesn't link");
+  if (llvm::NamedMDNode *ident = unit.module->getNamedMetadata("llvm.ident")) ident->eraseFromParent();
   for (llvm::Function &f : *unit.module) {
     if (f.isDeclaration() || own.count(f.getName().str())) continue;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -84,7 +85,18 @@ void keep_user_code(Unit &unit) {
     if (f->isDeclaration()) continue;
     f->addFnAttr(llvm::Attribute::NoInline);
     f->addFnAttr(llvm::Attribute::OptimizeNone);
+    f->addFnAttr("frame-pointer", "all");
   }
+}
+
+/// A fault of this stage shows here, with the function that it made wrong, and not as a crash inside LLVM.
+void check_made_code(const llvm::Module &module) {
+  std::string breach;
+  llvm::raw_string_ostream stream(breach);
+  for (const llvm::Function &f : module)
+    if (llvm::verifyFunction(f, &stream))
+      throw std::logic_error("made wrong LLVM code in @" + f.getName().str() + ": " + breach);
+  if (llvm::verifyModule(module, &stream)) throw std::logic_error("made wrong LLVM code: " + breach);
 }
 
 } // namespace
@@ -97,10 +109,7 @@ std::string emit_assembly(Unit &unit) {
   unit.module->setPICLevel(llvm::PICLevel::BigPIC);
   unit.module->setPIELevel(llvm::PIELevel::Large);
   if (unit.debug) unit.debug->finalize();
-  std::string breach;
-  llvm::raw_string_ostream breach_stream(breach);
-  if (llvm::verifyModule(*unit.module, &breach_stream))
-    throw std::logic_error("made wrong LLVM code: " + breach);
+  check_made_code(*unit.module);
   if (!options.optimizes()) keep_user_code(unit);
   link_math(unit);
   for (llvm::Function &f : *unit.module)

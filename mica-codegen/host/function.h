@@ -16,6 +16,8 @@ private:
   // functions.cc
   void show_parameter(const Value &v, llvm::Argument *argument, unsigned number);
   void emit_locals();
+  void show_local(const spectra::Variable &local, LValue address);
+  bool is_entry_copy(const Op &op) const;
   void emit_region(const spectra::Region &region);
   void emit_op(const Op &op);
   void set_location(const Op &op);

@@ -106,11 +106,10 @@ FunctionEmitter::LValue FunctionEmitter::print_arguments(const Op &op) {
       word0 = b_.CreateZExtOrTrunc(
           b_.CreateBitCast(v, unit_.i(static_cast<unsigned>(v->getType()->getPrimitiveSizeInBits()))),
           b_.getInt64Ty());
-    } else if (v->getType()->isIntegerTy(128)) {
-      word0 = b_.CreateTrunc(v, b_.getInt64Ty());
-      word1 = b_.CreateTrunc(b_.CreateLShr(v, 64), b_.getInt64Ty());
     } else {
       word0 = int64(v, type);
+      if (v->getType()->getIntegerBitWidth() == 128)
+        word1 = b_.CreateTrunc(b_.CreateLShr(v, 64), b_.getInt64Ty());
     }
     auto store_word = [&](uint64_t word, LValue what) {
       b_.CreateStore(what, b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots,
@@ -227,7 +226,13 @@ bool FunctionEmitter::emit_library(const Op &op) {
     if (size) b_.CreateMemMove(arg(op, 0), align, arg(op, 1), align, size);
     return true;
   }
-  case OpCode::view:
+  case OpCode::view: { // of a scalar: it is put into memory, as a value of one cell
+    const Type *type = op.arg(0)->type;
+    if (type->kind != TypeKind::scalar || type->gpu) return result(arg(op, 0)), true;
+    LValue slot = entry_slot(unit_.memory_type(type), "cell", 1, 64);
+    store(type, arg(op, 0), slot);
+    return result(slot), true;
+  }
   case OpCode::frame_of:
   case OpCode::frame_as: result(arg(op, 0)); return true;
   case OpCode::arena: emit_arena(op); return true;
@@ -301,17 +306,16 @@ bool FunctionEmitter::emit_library(const Op &op) {
                             arg(op, 1)->getType(), true));
     return true;
   case OpCode::random_float: {
-    LValue drawn = call("mica_random_float", b_.getDoubleTy(), {arg(op, 0)});
-    // A narrower type keeps the highest digits that it can hold: rounding could give 1.
-    const int digits = op.result()->type->scalar == spectra::Scalar::f32 ? 24 : 53;
-    if (digits < 53) {
-      llvm::Type *type = unit_.type_of(op.result()->type);
-      const double scale = static_cast<double>(int64_t{1} << digits);
-      LValue scaled = b_.CreateFMul(drawn, llvm::ConstantFP::get(b_.getDoubleTy(), scale));
-      LValue whole = b_.CreateUIToFP(b_.CreateFPToUI(scaled, b_.getInt32Ty()), type);
-      drawn = b_.CreateFMul(whole, llvm::ConstantFP::get(type, 1 / scale));
-    }
-    result(drawn);
+    LValue draw = call("mica_random_float", b_.getDoubleTy(), {arg(op, 0)});
+    const Type *type = op.result()->type;
+    if (type->scalar == Scalar::f64) return result(draw), true;
+    // A narrower type keeps the draw's leading bits: rounding could give 1.
+    double cells = type->scalar == Scalar::f32 ? 0x1p24 : type->scalar == Scalar::f16 ? 0x1p11 : 0x1p8;
+    LValue number =
+        b_.CreateFPToUI(b_.CreateFMul(draw, llvm::ConstantFP::get(draw->getType(), cells)), b_.getInt32Ty());
+    LValue kept = b_.CreateFMul(b_.CreateUIToFP(number, b_.getFloatTy()),
+                                llvm::ConstantFP::get(b_.getFloatTy(), 1 / cells));
+    result(narrow_half(unit_, b_, kept, type));
     return true;
   }
   case OpCode::draw: {

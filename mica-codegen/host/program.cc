@@ -40,7 +40,7 @@ void emit_variables(Unit &unit) {
 
 void emit_program_entry(Unit &unit) {
   const spectra::Func *body = unit.spectra.find_func("program.main");
-  if (!body) return; // an object
+  if (!body) return; // an object, which a program is linked with
   llvm::LLVMContext &c = unit.context;
   llvm::Type *i32 = unit.i(32);
   llvm::Type *i64 = unit.i(64);
@@ -57,13 +57,25 @@ void emit_program_entry(Unit &unit) {
   constexpr uint32_t kAbi = 1, kReleaseFlags = 7, kAllFlags = 127; // MICA_ABI and mica_flag of micart.h
   auto word = [&](uint64_t value) { return llvm::ConstantInt::get(i64, value); };
   llvm::Constant *null = llvm::ConstantPointerNull::get(unit.pointer());
+  // mica-link defines the fat binary where there is code for the card; else both words are 0.
+  llvm::Constant *fat_binary = null;
+  llvm::Constant *fat_binary_size = word(0);
+  if (unit.spectra.options.device == "gpu") {
+    auto weak = [&](const char *name) {
+      return new llvm::GlobalVariable(*unit.module, unit.i(8), true, llvm::GlobalValue::ExternalWeakLinkage,
+                                      nullptr, name);
+    };
+    fat_binary = weak("mica_fatbin");
+    fat_binary_size = llvm::ConstantExpr::getPtrToInt(weak("mica_fatbin_size"), i64);
+  }
   llvm::StructType *type =
       llvm::StructType::get(c, {i32, i32, ptr, ptr, ptr, ptr, ptr, i64, ptr, i64, ptr, i64});
   llvm::Constant *program = llvm::ConstantStruct::get(
       type, {llvm::ConstantInt::get(i32, kAbi),
              llvm::ConstantInt::get(i32, options.tier == "release" ? kReleaseFlags : kAllFlags),
              unit.c_string(unit.spectra.name), unit.c_string(spectra::kVersion), unit.c_string(options.tier),
-             unit.c_string(numerics), names, word(unit.file_names.size()), null, word(0), null, word(0)});
+             unit.c_string(numerics), names, word(unit.file_names.size()), fat_binary, fat_binary_size,
+             unit.card_kernels ? unit.card_kernels : null, word(unit.card_kernel_count)});
   new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::ExternalLinkage, program,
                            "mica_program");
 

@@ -163,7 +163,8 @@ llvm::Value *compute(Unit &unit, Builder &b, const Op &op, const Type *type,
   bool real = type->is_float();
   switch (op.code) {
   case OpCode::const_: return unit.constant(*op.find(spectra::Attr::value), op.results[0]->type);
-  case OpCode::zeros: return llvm::Constant::getNullValue(unit.type_of(op.results[0]->type));
+  case OpCode::zeros: // in a kernel of rows the result is whole, a cell is what is computed
+    return llvm::Constant::getNullValue(unit.scalar_type(op.results[0]->type->scalar));
   case OpCode::filled:
   case OpCode::broadcast:
   case OpCode::detach: return v[0];
