@@ -329,6 +329,7 @@ const Type *Adjoint::sized(const Value *value, std::vector<int64_t> sizes) const
 }
 Value *Adjoint::reshape(Value *value, std::vector<int64_t> sizes) const {
   if (value->type->sizes == sizes) return value;
+  if (value->type->is_scalar()) return typed(OpCode::filled, value, sized(value, std::move(sizes)));
   return typed(OpCode::reshape, value, sized(value, std::move(sizes)));
 }
 Value *Adjoint::stretch(Value *value, const Type *type) const {
