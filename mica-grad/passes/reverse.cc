@@ -329,9 +329,8 @@ const Type *Adjoint::sized(const Value *value, std::vector<int64_t> sizes) const
 }
 Value *Adjoint::reshape(Value *value, std::vector<int64_t> sizes) const {
   if (value->type->sizes == sizes) return value;
-  // A scalar on the processor is no memory that could be seen in another shape: it is spread over its one cell.
-  const bool spread = !value->type->is_device_or_whole();
-  return typed(spread ? OpCode::broadcast : OpCode::reshape, value, sized(value, std::move(sizes)));
+  if (value->type->is_scalar()) return typed(OpCode::filled, value, sized(value, std::move(sizes)));
+  return typed(OpCode::reshape, value, sized(value, std::move(sizes)));
 }
 Value *Adjoint::stretch(Value *value, const Type *type) const {
   if (value->type->sizes == type->sizes) return value;

@@ -108,6 +108,9 @@ Value *Specializer::read(const Location &at, const Type *type, std::string_view 
   if (Value *known = state_.find(at)) return known;
   Value *value = emit_read(builder_, at, type, name);
   ++emitted_;
+  const Type *place = type_at(module_, &func_, at);
+  if (value->type->is_float() && (!place || place->tracked || at.base == Path::Base::local))
+    tracked_.insert(value);
   state_.set(at, value);
   return value;
 }
@@ -194,6 +197,10 @@ Op *Specializer::shallow(const Op &op) {
   if (op.path) attach(module_, *copy, canonical(op));
   for (int i = 0; i < op.arg_count(); ++i) copy->operands.push_back(mapped(op.arg(i)));
   for (Value *v : op.results) set(v, builder_.add_result(copy, v->type, v->name));
+  bool tracked = false;
+  for (Value *v : copy->operands) tracked |= tracked_.count(v) > 0;
+  for (Value *v : copy->results)
+    if (tracked && v->type->is_float()) tracked_.insert(v);
   return copy;
 }
 

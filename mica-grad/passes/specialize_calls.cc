@@ -50,7 +50,7 @@ void Specializer::expose(Region &region) {
 }
 
 void Specializer::call(const Op &op, const Func *callee, const std::vector<Value *> &operands) {
-  if (callee->external || !relevant(*callee)) {
+  if (callee->external || (!takes_tracked(operands) && !relevant(*callee))) {
     shallow(op);
     state_.kill_reachable(exposed_);
     return;
@@ -106,7 +106,7 @@ void Specializer::call_value(const Op &op) {
     std::vector<Value *> operands(callee->def->operands.begin(), callee->def->operands.end());
     for (int i = 1; i < op.arg_count(); ++i) operands.push_back(mapped(op.arg(i)));
     const Func *func = module_.find_func(callee->def->symbol);
-    if (!func->external && relevant(*func)) {
+    if (!func->external && (takes_tracked(operands) || relevant(*func))) {
       // The operands are the window's own values already, and map to themselves.
       call(op, func, operands);
       return;
@@ -135,11 +135,16 @@ Prepared &Specializer::prepare(const Func &callee, size_t depth) {
   return p;
 }
 
+bool Specializer::takes_tracked(const std::vector<Value *> &operands) const {
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](Value *v) { return tracked_.count(mapped(v)) > 0; });
+}
+
 bool Specializer::relevant(const Func &func) {
   auto [it, fresh] = relevant_.emplace(&func, false);
   if (!fresh) return it->second;
-  bool yes = func.result && func.result->is_float();
-  for (Value *v : func.body->args) yes |= v->type->is_float() || holds_tracked(v->type);
+  bool yes = false;
+  for (Value *v : func.body->args) yes |= holds_tracked(v->type);
   if (!func.external)
     each_op(*func.body, [&](Op &op) {
       if (op.path) {

@@ -5,6 +5,13 @@
 namespace mica::grad {
 using namespace spectra;
 
+/// A result of a branch or a loop: it may be tracked as soon as it is a float.
+Value *Specializer::result_of(Op &op, const Type *type, std::string_view name) {
+  Value *v = builder_.add_result(&op, type, name);
+  if (type->is_float()) tracked_.insert(v);
+  return v;
+}
+
 void Specializer::branch(const Op &op) {
   Value *condition = mapped(op.arg(0));
   if (std::optional<int64_t> c = constant_of(condition)) {
@@ -28,7 +35,7 @@ void Specializer::branch(const Op &op) {
     after[i] = state_;
     builder_.set_region(outer);
   }
-  for (Value *v : op.results) set(v, builder_.add_result(copy, v->type, v->name));
+  for (Value *v : op.results) set(v, result_of(*copy, v->type, v->name));
   join(*copy, ends, before, after);
   builder_.set_places(op.places);
   copy->places.assign(op.places.begin(), op.places.end());
@@ -50,7 +57,7 @@ void Specializer::join(Op &branch, Op *ends[2], const State &before, State after
     if (!here && a != b) {
       ends[0]->operands.push_back(a);
       ends[1]->operands.push_back(b);
-      a = builder_.add_result(&branch, a->type, a->name);
+      a = result_of(branch, a->type, a->name);
     }
     state_.set(known.location, a);
   }
@@ -168,6 +175,7 @@ void Specializer::loop(const Op &op) {
       Value *argument = module_.new_value(v->type, v->name);
       argument->region = inner;
       inner->args.push_back(argument);
+      if (argument->type->is_float()) tracked_.insert(argument);
       set(v, argument);
     }
     const Op *end = body(*region);
@@ -178,7 +186,7 @@ void Specializer::loop(const Op &op) {
     state_ = before;
     kill_written(op);
   }
-  for (Value *v : op.results) set(v, builder_.add_result(copy, v->type, v->name));
+  for (Value *v : op.results) set(v, result_of(*copy, v->type, v->name));
 }
 
 void Specializer::kill_written(const Op &op) {

@@ -4,6 +4,7 @@
 #include "passes/state.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 namespace mica::grad {
 
@@ -67,6 +68,7 @@ private:
   void copy_value(const spectra::Op &op);
 
   // ---- control ----
+  spectra::Value *result_of(spectra::Op &op, const spectra::Type *type, std::string_view name);
   void branch(const spectra::Op &op);
   /// After a branch: what both sides agree on stays known; two values become a result of the branch.
   void join(spectra::Op &branch, spectra::Op *ends[2], const State &before, State after[2]);
@@ -96,8 +98,9 @@ private:
   /// Each depth of a recursion has a copy of its own: the values of the outer one are still in use.
   Prepared &prepare(const spectra::Func &callee, size_t depth);
 
-  /// Whether a procedure may compute with tracked values, so that the window must see its operations.
+  /// Whether a procedure touches tracked places, so that the window must see its operations.
   bool relevant(const spectra::Func &func);
+  bool takes_tracked(const std::vector<spectra::Value *> &operands) const;
   bool holds_tracked(const spectra::Type *type);
   /// Whether a loop's body computes with whole values or on the card, itself or through calls.
   bool holds_whole(const spectra::Region &region);
@@ -112,6 +115,7 @@ private:
   spectra::List<spectra::Place> no_places_{module_.memory.get()};
   State state_;
   std::vector<spectra::Value *> map_;
+  std::unordered_set<const spectra::Value *> tracked_; ///< values that may depend on a tracked place
   std::unordered_map<spectra::Value *, Location> addresses_;
   std::set<std::string_view> exposed_;
   std::vector<std::map<std::string_view, std::string_view>> frames_; ///< local names of what is being inlined

@@ -229,6 +229,42 @@ TEST(GradWindows, UnreachedAndIntermediateVariables) { // B55 and B59
   for (auto [name, want] : kWant) EXPECT_EQ(one(check, name), want) << name;
 }
 
+TEST(GradWindows, UntrackedRecursionStaysACall) {
+  test::GradCheck check(text_of("var @x : f64 tracked\nvar @n : f64\nvar @loss : f64 tracked\nvar @g : f64\n",
+                                R"(func @factorial(%n : f64) -> f64 {
+  %one = const 1.0 : f64
+  %c = gt %n, %one : bool
+  %r = if %c : f64 {
+    %m = sub %n, %one : f64
+    %f = call @factorial(%m) : f64
+    %p = mul %n, %f : f64
+    yield %p
+  } else {
+    yield %one
+  }
+  return %r
+}
+func @program.main() {
+  tape {id=0} {
+    %n = read @n : f64
+    %f = call @factorial(%n) : f64
+    %x = read @x : f64
+    %p = mul %x, %f : f64
+    write @loss, %p
+    yield
+  }
+  backward @loss {windows=[0]}
+  %g = gradient @x : f64
+  write @g, %g
+  return
+}
+)"));
+  ASSERT_TRUE(check.good()) << check.messages();
+  check.set("x", {2});
+  check.set("n", {5});
+  EXPECT_EQ(one(check, "g"), 120);
+}
+
 TEST(GradWindows, Detach) {
   test::GradCheck check(
       text_of("var @x : f64 tracked\nvar @loss : f64 tracked\nvar @g : f64\n", R"(func @program.main() {
