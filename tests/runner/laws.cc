@@ -92,7 +92,7 @@ void register_laws(const std::vector<std::string> &test_files) {
     if (!read_test(root(), path, test, &wrong) || !test.builds_program() || !test.file.empty() ||
         !test.files.empty())
       continue;
-    if (test.seconds > 60) continue; // said to be slow
+    if (test.seconds > 60) continue;                                        // said to be slow
     if (test.err || !test.errors.empty() || !test.awaits.empty()) continue; // may not compile, or warns
     add("laws_" + test.suite, test.name, path, test.input);
     if (test.args.find("+mica") == std::string::npos)
