@@ -26,6 +26,7 @@ SRC_$(1) := $$(shell find mica-$(1) -name '*.cc' 2>/dev/null | sort)
 OBJ_$(1) := $$(SRC_$(1):%.cc=$$(B)/obj/%.o)
 endef
 $(foreach s,$(STAGES) driver,$(eval $(call stage_sources,$(s))))
+OBJ_codegen += $(B)/obj/mica-codegen/math.o
 
 # The programs that have sources (a folder without a main yet builds nothing).
 PROGRAMS := $(if $(TOOL_OBJ),$(B)/bin/spectra) $(foreach s,$(STAGES),$(if $(SRC_$(s)),$(B)/bin/mica-$(s))) \
@@ -44,7 +45,6 @@ $(B)/lib/libspectra.a: $(LIB_OBJ)
 $(B)/bin/spectra: $(TOOL_OBJ) $(B)/lib/libspectra.a
 	@mkdir -p $(@D)
 	$(CXX) $(LINKER) $^ -o $@
-OBJ_codegen += $(B)/obj/mica-codegen/math.o
 define stage_program
 $(B)/bin/$(2): $$(OBJ_$(1)) $(B)/lib/libspectra.a
 	@mkdir -p $$(@D)
@@ -98,3 +98,20 @@ format-check: ## fail where a source is not in the checked-in style
 	clang-format-14 --dry-run -Werror $(FORMATTED)
 clean: ## remove build/
 	rm -rf $(B)
+
+# ---- installing ---------------------------------------------------------------------------------------------------
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION  = $(shell sed -n 's/.*kVersion = "\(.*\)".*/\1/p' ir-spec/include/spectra/stage.h)
+install: all ## copy the programs and libraries below $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/mica $(DESTDIR)$(PREFIX)/share/mica/examples
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(RUNTIME) $(DESTDIR)$(PREFIX)/lib/mica
+	cp -r examples/. $(DESTDIR)$(PREFIX)/share/mica/examples
+deb: all ## build/mica_VERSION_amd64.deb
+	rm -rf $(B)/deb && $(MAKE) --no-print-directory install DESTDIR=$(B)/deb PREFIX=/usr
+	install -d $(B)/deb/DEBIAN
+	printf 'Package: mica\nVersion: $(VERSION)\nArchitecture: amd64\nMaintainer: The Mica project <mica@localhost>\n' > $(B)/deb/DEBIAN/control
+	printf 'Depends: libc6, libstdc++6, libllvm22, binutils, gcc | clang\nDescription: The Mica compiler\n' >> $(B)/deb/DEBIAN/control
+	printf ' A Pascal-descended language that trains AI models: six stages joined by a textual IR.\n' >> $(B)/deb/DEBIAN/control
+	dpkg-deb --root-owner-group --build $(B)/deb $(B)/mica_$(VERSION)_amd64.deb

@@ -163,6 +163,31 @@ bool tensor_list(Checker &c, const Node &node, const std::string &purpose, std::
   return true;
 }
 
+bool has_card_leaf(const Type *type) {
+  while (type->is(Kind::array)) type = type->element;
+  if (type->has_cells()) return type->gpu;
+  if (!type->is(Kind::record)) return false;
+  for (const Field &field : type->record->fields)
+    if (has_card_leaf(field.type)) return true;
+  return false;
+}
+
+bool copy_leaves(Checker &c, const Operand &to, const Operand &from) {
+  constexpr size_t kSome = 4096;
+  if (!has_whole_leaf(to.type)) return false;
+  if (count_leaves(to.type) > kSome && !has_card_leaf(to.type)) return false;
+  std::vector<Leaf> targets, sources;
+  if (!collect_leaves(c, to, targets) || !collect_leaves(c, place_of_aggregate(c, from), sources))
+    return true;
+  const spectra::Place at = c.build.place();
+  for (size_t i = 0; i < targets.size() && i < sources.size(); ++i) {
+    spectra::Value *value = c.load(sources[i].operand);
+    c.build.set_place(at);
+    if (value) c.store(targets[i].operand, value);
+  }
+  return true;
+}
+
 void assign_aggregate(Checker &c, const Operand &target, const Node &value, spectra::Place at) {
   std::vector<Leaf> leaves;
   std::string purpose = "the assignment";

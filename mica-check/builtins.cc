@@ -138,7 +138,10 @@ Operand Checker::check_builtin(const Builtin &builtin, const Node &call, const T
   case Verb::Write:
   case Verb::Writeln: return check_print(verb, call);
   case Verb::Readln: {
-    if (!count(1, SIZE_MAX)) return Operand{};
+    // The last value's operation drops the rest of the line.
+    auto end_line = [&](spectra::Op *op) { op->set(spectra::Attr::newline, true); };
+    build.set_place(at);
+    if (call.count == 1) end_line(build.append(OpCode::read_input));
     for (uint32_t i = 1; i < call.count; ++i) {
       Operand target = target_argument(argument(call, i), purpose(static_cast<int>(i)));
       if (target.is_poison()) continue;
@@ -147,7 +150,11 @@ Operand Checker::check_builtin(const Builtin &builtin, const Node &call, const T
               "`readln` reads numbers, bools, characters and strings, not " + types.name(target.type));
         continue;
       }
-      act(OpCode::read_input, {address_of(target)});
+      Value *place = address_of(target);
+      build.set_place(at);
+      spectra::Op *op = build.append(OpCode::read_input);
+      op->operands.push_back(place);
+      if (i + 1 == call.count) end_line(op);
     }
     return nothing(at);
   }
@@ -228,6 +235,9 @@ Operand Checker::check_new(const Node &call) {
   if (target.is_poison()) return target;
   const spectra::Place at = call.place;
   if (target.type->is(Kind::slice)) {
+    if (has_card_leaf(target.type->element))
+      return error(argument(call, 1).place, "`new` makes values on the host, and " +
+                                                types.name(target.type->element) + " lives on the card");
     if (call.count < 3)
       return error(at, "`new` of a " + types.name(target.type) + " needs its length", "new(p, n)");
     Value *length = load(check_as(argument(call, 2), types.i64(), "argument 2 of `new`"));
@@ -241,7 +251,7 @@ Operand Checker::check_new(const Node &call) {
   if (call.count > 2)
     return error(argument(call, 2).place, "`new` of a " + types.name(target.type) + " takes no length",
                  "only a `pointer array of` has one");
-  if (target.type->element->is_device_or_whole() && target.type->element->gpu)
+  if (has_card_leaf(target.type->element))
     return error(argument(call, 1).place, "`new` makes values on the host, and " +
                                               types.name(target.type->element) + " lives on the card");
   build.set_place(at);

@@ -88,7 +88,7 @@ struct Checker {
   const Type *like_type(const Node &node, bool tracked);
   const Type *procedure_type(const Node &node);
   void complete_records(); ///< resolves the fields of records that have been named
-  bool is_supported(const Type *type, spectra::Place at); ///< false with an error for int128 and the halves
+  bool is_supported(spectra::Scalar cell, spectra::Place at); ///< false with an error for cells of half types
   /// What an expression's type is, without running it: `like x`, `Rows(x)`.
   const Type *type_of_expression(const Node &node);
   /// A constant size or bound; false after an error.
@@ -127,6 +127,8 @@ struct Checker {
   Operand
   check_rest(const Node *node); ///< this argument and those after it, for their own errors; gives poison
   spectra::Value *format_argument(Operand operand, char letter, const std::string &length, std::string &text);
+  spectra::Value *format_whole(Operand operand, char letter, const std::string &length,
+                               const std::string &text);
   spectra::Value *enumeration_text(Operand operand, const Type *type);
   spectra::Value *pointer_argument(const Node &node, const Type *element, const std::string &purpose);
   Operand target_argument(const Node &node, const std::string &purpose);
@@ -194,6 +196,7 @@ struct Checker {
   /// The operand as an SSA value: emits `const` or `read`. Null for poison.
   spectra::Value *load(const Operand &operand);
   spectra::Value *emit_constant(const Constant &constant);
+  spectra::Value *emit_wide(__int128 value, const spectra::Type *type); ///< of 128 bits
   Operand value_operand(spectra::Value *value, const Type *type, spectra::Place at);
   Operand constant_operand(Constant constant, spectra::Place at);
   Operand place_operand(Symbol &variable, spectra::Place at); ///< walks static links where needed

@@ -129,6 +129,10 @@ std::string text_of(const Constant &constant) {
             : std::to_chars(buffer, buffer + sizeof buffer, constant.real);
     return std::string(buffer, end.ptr);
   }
+  if (t->scalar == Scalar::u128 && constant.integer < 0) { // bits beyond int128
+    unsigned __int128 bits = static_cast<unsigned __int128>(constant.integer);
+    return text_of(static_cast<__int128>(bits / 10)) + static_cast<char>('0' + static_cast<int>(bits % 10));
+  }
   return text_of(constant.integer);
 }
 

@@ -43,6 +43,7 @@ bool Checker::fit_constant(const Constant &from, const Type *to, Constant &resul
     return from.integer >= to->low && from.integer <= to->high;
   }
   if (!source->is_scalar() || !target->is_scalar()) return source == target;
+  if (!from.adapts && source == types.with_tracked(target, false)) return true;
   if (source->is_float()) {
     if (!target->is_float()) return false;
     if (!from.adapts && !widens(source->scalar, target->scalar)) return false;
@@ -203,8 +204,10 @@ Operand Checker::convert_as(Operand o, const Type *to, spectra::Place at) {
   if (o.kind == Operand::Kind::nothing || o.kind == Operand::Kind::builtin || o.kind == Operand::Kind::type)
     return not_a_value(o);
   if (o.kind == Operand::Kind::procedure) return mismatch(o, to, "`as`");
-  if (to->is_device_or_whole() || o.type->is_device_or_whole())
+  if (to->is_device_or_whole() || o.type->is_device_or_whole()) {
+    if (to->has_cells() && !is_supported(to->scalar, at)) return Operand{};
     return convert_whole_as(*this, std::move(o), to, at);
+  }
   const Type *from = types.with_tracked(Types::base(o.type), false);
   const Type *target = Types::base(to);
   auto refuse = [&] {
@@ -224,7 +227,9 @@ Operand Checker::convert_as(Operand o, const Type *to, spectra::Place at) {
   const int64_t high =
       to->is(Kind::enumeration) ? static_cast<int64_t>(to->enumeration->names.size()) - 1 : to->high;
 
-  if (o.is_constant()) {
+  // Bits beyond int128 are converted by the program.
+  const bool beyond = o.is_constant() && from->scalar == Scalar::u128 && o.constant.integer < 0;
+  if (o.is_constant() && !beyond) {
     Constant c = o.constant;
     c.adapts = false;
     c.type = to;

@@ -18,7 +18,7 @@ bool exact(OpCode code, __int128 x, __int128 y, __int128 &result) {
   case OpCode::add: return !__builtin_add_overflow(x, y, &result);
   case OpCode::sub: return !__builtin_sub_overflow(x, y, &result);
   case OpCode::mul: return !__builtin_mul_overflow(x, y, &result);
-  case OpCode::div: result = y == -1 ? -x : x / y; return true;
+  case OpCode::div: result = y == -1 ? static_cast<__int128>(-static_cast<Wide>(x)) : x / y; return true;
   case OpCode::mod: result = y == -1 ? 0 : x % y; return true;
   case OpCode::and_: result = x & y; return true;
   case OpCode::or_: result = x | y; return true;
@@ -77,6 +77,7 @@ bool Checker::fold_binary(OpCode code, const Operand &a, const Operand &b, spect
   if (!a.is_constant() || !b.is_constant()) return false;
   const Constant &x = a.constant, &y = b.constant;
   const Type *t = Types::base(x.type);
+  if (t->scalar == spectra::Scalar::u128) return false; // the program computes what our integers don't hold
   Constant c;
   c.type = t;
   c.adapts = x.adapts && (y.adapts || code == OpCode::shl || code == OpCode::shr);

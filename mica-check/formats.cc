@@ -70,6 +70,7 @@ std::string fitting(const Type *type) {
   if (t->is_bool()) return "%d or %v";
   if (t->is_unicode()) return "%lc";
   if (t->is_float()) return "%f";
+  if (bits_of(t->scalar) == 128) return is_signed(t->scalar) ? "%d" : "%u"; // C has no length for it
   const char *length = bits_of(t->scalar) == 8    ? "hh"
                        : bits_of(t->scalar) == 16 ? "h"
                        : bits_of(t->scalar) == 64 ? "l"
@@ -92,6 +93,8 @@ Value *Checker::format_argument(Operand o, char letter, const std::string &lengt
     return nullptr;
   }
   const Type *t = Types::base(o.type);
+  // A whole value's cells are printed one by one by the conversion; they neither adapt nor widen.
+  if (t->is_whole() && letter != 'v') return format_whole(std::move(o), letter, length, text);
   auto refuse = [&](const std::string &wants) -> Value * {
     error(o.at, "`" + text + "` prints " + wants + ", not " + types.name(o.type),
           "`" + fitting(o.type) + "` prints " + types.name(o.type));
@@ -116,6 +119,10 @@ Value *Checker::format_argument(Operand o, char letter, const std::string &lengt
     if (!t->is_host_scalar()) return refuse(wants);
     if (t->is_bool()) return load(o);
     if (!t->is_integer()) return refuse(wants);
+    const bool wide = bits_of(t->scalar) == 128;
+    if (wide && length.empty() && (letter != 'u' || !is_signed(t->scalar)) &&
+        (!wants_sign || is_signed(t->scalar)))
+      return load(settle(std::move(o)));
     if (o.is_constant() && o.constant.adapts) {
       Constant fitted;
       if (!fit_constant(o.constant, types.scalar(exact), fitted)) return refuse(wants);
@@ -175,6 +182,22 @@ Value *Checker::format_argument(Operand o, char letter, const std::string &lengt
     error(o.at, "`" + text + "` is no conversion", "%d %u %x %f %e %g %s %c %lc %p and %v are some");
     return nullptr;
   }
+}
+
+Value *Checker::format_whole(Operand o, char letter, const std::string &length, const std::string &text) {
+  const Type *t = o.type;
+  bool fits = false;
+  if (std::string_view("fFeEgGaA").find(letter) != std::string_view::npos) {
+    fits = t->is_float() && (length.empty() || length == "l");
+  } else if (std::string_view("diuoxX").find(letter) != std::string_view::npos) {
+    const bool sign_fits =
+        letter == 'd' || letter == 'i' ? is_signed(t->scalar) : letter != 'u' || !is_signed(t->scalar);
+    fits = t->is_bool() || (t->is_integer() && bits_of(t->scalar) == length_bits(length) && sign_fits);
+  }
+  if (fits) return load(o);
+  error(o.at, "`" + text + "` can't print the cells of " + types.name(t),
+        "`" + fitting(types.scalar(t->scalar)) + "` prints each, `%v` all");
+  return nullptr;
 }
 
 /// An enumeration's name at run time: a function of the text's own, made at the first use.

@@ -113,7 +113,7 @@ void Checker::define_frame(Proc &owner) {
     if (!type) type = types.poison();
     const bool pointer = variable->by_reference || (variable->is_parameter && type->is_aggregate());
     std::string name(variable->name);
-    while (record_has(*record, name)) name += ".1";
+    while (record_has(*record, name)) name += "'1";
     record->fields.push_back({name, pointer ? types.table().pointer(types.lower(type)) : types.lower(type)});
   }
   record->defined = true;
@@ -132,7 +132,7 @@ Operand Checker::frame_field(Proc &owner, int field, Symbol *variable) {
   o.at = build.place();
   if (&owner == proc) {
     o.path.base = Path::Base::local;
-    o.path.symbol = "frame";
+    o.path.symbol = "'frame";
   } else {
     o.path.base = Path::Base::pointer;
     const OuterFrame *outer = outer_frame(owner);
@@ -174,7 +174,7 @@ spectra::Value *Checker::frame_for(const Proc &callee) {
   }
   PathRef own;
   own.base = Path::Base::local;
-  own.symbol = "frame";
+  own.symbol = "'frame";
   spectra::Op *op = path_op(OpCode::address, own, {});
   spectra::Value *pointer =
       build.add_result(op, types.table().pointer(types.table().record(proc->link_name + ".frame")));

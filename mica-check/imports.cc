@@ -54,7 +54,7 @@ void Checker::declare_predeclared() {
   if (!is_unit) {
     Symbol *code = enter(SymbolKind::variable, "exit");
     code->type = types.i32();
-    code->link_name = "program.exit";
+    code->link_name = "program'exit";
   }
 }
 
@@ -131,6 +131,9 @@ void Checker::check_exports(const Node &root) {
       } else if (symbol->kind != SymbolKind::procedure || symbol->proc->external) {
         error(name->place,
               "only procedures and functions of the unit can be exported, and `" + text + "` is none");
+      } else if (resolve(*symbol); symbol->proc->has_open) {
+        error(name->place,
+              "`" + text + "` leaves sizes open and can't be exported: it is compiled for each call");
       } else {
         symbol->proc->exported = true;
       }

@@ -18,6 +18,7 @@ Operand Checker::integer_literal(const Node &node) {
   }
   Constant constant;
   constant.adapts = true;
+  unsigned __int128 value = 0;
   for (size_t i = begin; i < node.text.size(); ++i) {
     char c = node.text[i];
     if (c == '_') continue;
@@ -26,10 +27,16 @@ Operand Checker::integer_literal(const Node &node) {
                 : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                        : 99;
     if (digit >= base) return error(node.place, "`" + std::string(node.text) + "` is no integer");
-    __int128 next;
-    if (__builtin_mul_overflow(constant.integer, static_cast<__int128>(base), &next) ||
-        __builtin_add_overflow(next, static_cast<__int128>(digit), &constant.integer))
+    unsigned __int128 next;
+    if (__builtin_mul_overflow(value, static_cast<unsigned __int128>(base), &next) ||
+        __builtin_add_overflow(next, static_cast<unsigned __int128>(digit), &value))
       return error(node.place, "the integer is too large");
+  }
+  constant.integer = static_cast<__int128>(value);
+  if (constant.integer < 0) { // beyond int128: its bits, and a type of its own
+    constant.type = types.scalar(spectra::Scalar::u128);
+    constant.adapts = false;
+    return constant_operand(std::move(constant), node.place);
   }
   constant.type = type_of_integer(types, constant.integer);
   return constant_operand(std::move(constant), node.place);

@@ -210,7 +210,7 @@ Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b
 }
 
 Operand Checker::compare(OpCode code, const Operand &a, const Operand &b, spectra::Place at) {
-  if (a.is_constant() && b.is_constant()) {
+  if (a.is_constant() && b.is_constant() && Types::base(a.type)->scalar != Scalar::u128) {
     Constant c;
     c.type = types.boolean();
     bool real = Types::base(a.type)->is_float();
@@ -284,7 +284,12 @@ Operand Checker::negate(Operand a, spectra::Place at) {
     c.type = t;
     c.real = -c.real;
     if (t->is_integer()) {
-      c.integer = -c.integer;
+      // The least int128 is written as minus a literal that is an uint128.
+      if (t->scalar == spectra::Scalar::u128 && c.integer == min_of(spectra::Scalar::i128)) {
+        c.type = types.scalar(spectra::Scalar::i128);
+        return constant_operand(std::move(c), at);
+      }
+      c.integer = static_cast<__int128>(-static_cast<unsigned __int128>(c.integer));
       if (c.adapts)
         c.type = type_of_integer(types, c.integer);
       else {

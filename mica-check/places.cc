@@ -1,5 +1,6 @@
 // Reading and writing memory: operands become values and paths, with the checks that the tier wants.
 #include "checker.h"
+#include "whole.h"
 
 namespace mica::check {
 
@@ -35,10 +36,23 @@ Value *Checker::emit_constant(const Constant &constant) {
     op->set(spectra::Attr::value, constant.text);
     return build.add_result(op, lowered);
   }
-  if (t->scalar == spectra::Scalar::i128 || t->scalar == spectra::Scalar::u128)
-    error(build.place(), text_of(constant) + " needs an int128, which is not yet in this version");
+  if (t->is_scalar() && bits_of(t->scalar) == 128) return emit_wide(constant.integer, lowered);
   if (t->is_float()) return build.constant_float(lowered, constant.real);
   return build.constant(lowered, static_cast<int64_t>(constant.integer));
+}
+
+/// Spectra's constants have up to 64 bits: a wider one is its two halves put together.
+Value *Checker::emit_wide(__int128 value, const spectra::Type *type) {
+  const spectra::Type *half = types.lower(types.i64());
+  const int64_t high = static_cast<int64_t>(value >> 64);
+  const int64_t low = static_cast<int64_t>(value);
+  const bool fits = value == low && (type->is_signed() || low >= 0);
+  if (fits) return build.make_typed(OpCode::cast, {build.constant(half, low)}, type);
+  const spectra::Type *word = module.types.scalar(spectra::Scalar::u64); // so that neither half has a sign
+  Value *upper = build.make_typed(OpCode::cast, {build.constant(word, high)}, type);
+  upper = build.make(OpCode::shl, {upper, build.constant(module.types.scalar(spectra::Scalar::i32), 64)});
+  Value *lower = build.make_typed(OpCode::cast, {build.constant(word, low)}, type);
+  return build.make(OpCode::or_, {upper, lower});
 }
 
 Value *Checker::load(const Operand &operand) {
@@ -191,7 +205,7 @@ Operand Checker::element_of(Operand base, Operand index, spectra::Place at) {
 }
 
 Operand Checker::temporary(const Type *type, std::string_view name, spectra::Place at) {
-  std::string unique = std::string(name) + "." + std::to_string(++temporaries);
+  std::string unique = std::string(name) + "'" + std::to_string(++temporaries);
   spectra::Variable v;
   v.name = module.keep(unique);
   v.type = types.lower(type);
@@ -207,6 +221,7 @@ Operand Checker::temporary(const Type *type, std::string_view name, spectra::Pla
 }
 
 void Checker::copy_aggregate(const Operand &to, const Operand &from) {
+  if (copy_leaves(*this, to, from)) return;
   Value *target = address_of(to);
   Value *source = load(from);
   if (target && source) build.make_typed(OpCode::copy_value, {target, source}, nullptr);

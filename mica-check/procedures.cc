@@ -65,7 +65,7 @@ void Checker::ensure_func(Proc &proc) {
 
 std::string_view Checker::add_local(std::string_view name, const Type *type, spectra::Place at) {
   std::string_view unique = name;
-  while (!local_names.insert(unique).second) unique = module.keep(std::string(unique) + ".1");
+  while (!local_names.insert(unique).second) unique = module.keep(std::string(unique) + "'1");
   spectra::Variable v;
   v.name = unique;
   v.type = types.lower(type);
@@ -88,13 +88,12 @@ void Checker::emit_procedure(Proc &emitted) {
   temporaries = 0;
   ended = false;
   local_names.clear();
-  local_names.insert("frame");
   frame = emitted.takes_frame() ? func->body->args[0] : nullptr;
   open_outer_frames(emitted);
   size_t first = frame ? 1 : 0;
   if (emitted.has_frame) {
     spectra::Variable v;
-    v.name = "frame";
+    v.name = "'frame";
     v.type = types.table().record(emitted.link_name + ".frame");
     v.place = emitted.symbol->place;
     func->locals.push_back(v);
@@ -142,11 +141,10 @@ void Checker::emit_return() {
   if (proc && proc->answer && !proc->answer->is_poison()) {
     // A record or an array is copied to where the caller wants it: the last parameter.
     Operand variable = place_operand(*proc->answer_variable, build.place());
-    spectra::Value *value = load(variable);
     if (proc->answer->is_aggregate())
-      build.make_typed(OpCode::copy_value, {func->body->args.back(), value}, nullptr);
+      copy_aggregate(through_pointer(func->body->args.back(), proc->answer, build.place()), variable);
     else
-      answer.push_back(value);
+      answer.push_back(load(variable));
   }
   build.append(OpCode::return_)->operands.assign(answer.begin(), answer.end());
   ended = true;
@@ -189,7 +187,12 @@ void Checker::copy_changed_parameters(Proc &emitted) {
       for (spectra::Value *&operand : op->operands)
         if (operand == original) operand = copy;
     });
-    build.make_typed(OpCode::copy_value, {copy, original}, nullptr);
+    Operand local;
+    local.kind = Operand::Kind::place;
+    local.type = parameter->type;
+    local.path = path;
+    local.at = parameter->place;
+    copy_aggregate(local, through_pointer(original, parameter->type, parameter->place));
     entry.insert(entry.end(), scratch->ops.begin(), scratch->ops.end());
   }
   func->body->ops.insert(func->body->ops.begin(), entry.begin(), entry.end());

@@ -67,9 +67,17 @@ bool Checker::check_program(const Node &root) {
   // Inner procedures first: whether they change a record parameter of an outer one decides whether it is
   // copied.
   work.assign(all.rbegin(), all.rend());
-  for (size_t i = 0; i < work.size(); ++i) emit_procedure(*work[i]);
+  // Instances of open shapes join at the end. Where one was wrong, the others would say the same again.
+  auto emit = [&](Proc &next) {
+    Proc *open = next.open_template;
+    if (open && open->wrong) return;
+    const int before = diag.errors();
+    emit_procedure(next);
+    if (open && diag.errors() != before) open->wrong = true;
+  };
+  for (size_t i = 0; i < work.size(); ++i) emit(*work[i]);
   emit_program(root);
-  for (size_t i = all.size(); i < work.size(); ++i) emit_procedure(*work[i]);
+  for (size_t i = all.size(); i < work.size(); ++i) emit(*work[i]);
   check_escapes();
   if (diag.errors()) return false;
   finish_whole(*this);
@@ -93,7 +101,7 @@ bool Checker::has_cycle() {
 void Checker::define_variables(const Node &root) {
   if (!is_unit) {
     spectra::Variable code;
-    code.name = "program.exit";
+    code.name = "program'exit";
     code.type = types.lower(types.i32());
     module.variables.push_back(code);
   }
@@ -115,14 +123,17 @@ void Checker::define_variables(const Node &root) {
       if (child->last->is(NodeKind::init) && simple) {
         const Node &value = *child->last->first;
         if (is_constant_expression(value)) {
-          symbol->has_first = true;
           Scratch scratch(*this);
           ++constants_only;
           Operand operand = check(value);
           --constants_only;
           operand = convert(std::move(operand), symbol->type,
                             "the first value of `" + std::string(symbol->name) + "`");
-          if (operand.is_constant()) {
+          // What no word holds, or is not a number, is computed at the program's start.
+          const bool one_word = bits_of(base->scalar) < 128 ||
+                                operand.constant.integer == static_cast<int64_t>(operand.constant.integer);
+          symbol->has_first = operand.is_poison() || (operand.is_constant() && one_word);
+          if (operand.is_constant() && one_word) {
             const Constant &c = operand.constant;
             if (base->is(Kind::string)) {
               v.first = c.text;

@@ -89,7 +89,7 @@ private:
       }
       const Effects e = effects_.inside(func, *op);
       for (auto it = dead.begin(); it != dead.end();) {
-        const bool far = effects_.escaped(func, *it);
+        const bool far = (e.reads_through || e.anything) && effects_.escaped(func, *it);
         bool seen = (e.reads_through && far) || (e.anything && (far || it->root[0] == '@'));
         for (const Access &a : e.list)
           if (!(a.writes && a.plain) && a.at.overlaps(*it)) seen = true;
@@ -125,7 +125,7 @@ private:
     for (Op *op : region.ops) {
       for (Region *inner : op->regions) unseen(func, *inner);
       Location at;
-      bool dead = is_plain_write(func, *op, at) && !effects_.escaped(func, at) && at.root != "$frame";
+      bool dead = is_plain_write(func, *op, at) && !effects_.escaped(func, at) && at.root != "$'frame";
       if (dead && at.root[0] == '@' && !module_.find_func("program.main")) dead = false;
       if (dead) {
         auto it = observed_.find(at.root[0] == '$' ? std::string(func.name) + at.root : at.root);

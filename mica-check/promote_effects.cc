@@ -180,13 +180,6 @@ Effects EffectTable::inside(const Func &func, const Op &op) const {
 
 void EffectTable::find_escapes(const Func &func) {
   spectra::walk(*func.body, [&](Op *op) {
-    if (op->code == OpCode::gradient) {
-      Location at = location(func, *op);
-      if (at.known())
-        gradients_.push_back({&func, at});
-      else
-        gradient_through_ = true;
-    }
     for (size_t i = 0; i < op->operands.size(); ++i) {
       const Value *v = op->operands[i];
       if (v->type->kind != TypeKind::pointer) continue;
@@ -251,13 +244,6 @@ EffectTable::EffectTable(spectra::Module &module) : module_(module) {
 
 bool EffectTable::escaped(const Func &func, const Location &at) const {
   return escaped_.count(root_key(func, at.root)) != 0;
-}
-
-bool EffectTable::has_gradient(const Func &func, const Location &at) const {
-  if (gradient_through_ && escaped(func, at)) return true;
-  for (const auto &[f, location] : gradients_)
-    if (location.overlaps(at) && (at.root[0] == '@' || f == &func)) return true;
-  return false;
 }
 
 } // namespace mica::check

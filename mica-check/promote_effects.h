@@ -50,8 +50,6 @@ public:
   Effects inside(const spectra::Func &, const spectra::Op &) const; ///< the operation and its regions
   /// Whether a pointer to (a part of) the root may be anywhere.
   bool escaped(const spectra::Func &, const Location &) const;
-  /// Whether somebody asks for the gradient of the place.
-  bool has_gradient(const spectra::Func &, const Location &) const;
   /// Whole values, scalars on the card, tracked scalars: what promote works on.
   static bool is_promoted_type(const spectra::Type *type);
   /// The type at the end of the path, tracked as declared.
@@ -66,8 +64,6 @@ private:
   std::unordered_map<std::string_view, const spectra::Func *> functions_;
   std::unordered_map<const spectra::Func *, Effects> summaries_;
   std::unordered_set<std::string> escaped_; ///< unit variables, and locals behind their function's name
-  std::vector<std::pair<const spectra::Func *, Location>> gradients_;
-  bool gradient_through_ = false;
 };
 
 } // namespace mica::check

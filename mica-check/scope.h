@@ -102,6 +102,7 @@ struct Proc {
 
   // Instances of open shapes (verbs): key is the text of the actual parameter types.
   std::unordered_map<std::string, Proc *> instances;
+  bool wrong = false;            ///< an instance had errors
   Proc *open_template = nullptr; ///< of an instance: what it is an instance of
 };
 

@@ -110,7 +110,7 @@ void Checker::assign(const Node &node) {
   Operand target = check_target(*node.first);
   const Node &value = *node.last;
   if (target.is_poison()) {
-    check(value);
+    check(value, types.poison());
     return;
   }
   if (!target.is_place() || !target.assignable) {
@@ -133,7 +133,7 @@ void Checker::assign(const Node &node) {
     else
       what += "is no variable and can't be assigned";
     error(node.first->place, what);
-    check(value);
+    check(value, types.poison());
     return;
   }
   assign_to(std::move(target), value, node.place);

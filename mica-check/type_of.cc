@@ -17,18 +17,12 @@ constexpr int kDeepestType = 500;
 
 } // namespace
 
-bool Checker::is_supported(const Type *type, spectra::Place at) {
-  if (!type->has_cells()) return true;
-  switch (type->scalar) {
-  case Scalar::i128:
-  case Scalar::u128:
-  case Scalar::f16:
-  case Scalar::bf16:
-    error(at, std::string(source_name(type->scalar)) + " is not yet in this version",
-          is_float(type->scalar) ? "use float32" : "use int64 or uint64");
-    return false;
-  default: return true;
-  }
+bool Checker::is_supported(spectra::Scalar cell, spectra::Place at) {
+  if (cell != Scalar::f16 && cell != Scalar::bf16) return true;
+  error(at,
+        std::string("vectors, matrices and tensors of ") + source_name(cell) + " are not yet in this version",
+        "use float32; single variables may be " + std::string(source_name(cell)));
+  return false;
 }
 
 const Type *Checker::type_of(const Node &node, bool open_ok, Symbol *named) {
@@ -50,7 +44,7 @@ const Type *Checker::type_of(const Node &node, bool open_ok, Symbol *named) {
     }
     resolve(*symbol);
     if (!symbol->type) return types.poison();
-    return is_supported(symbol->type, node.place) ? symbol->type : types.poison();
+    return symbol->type;
   }
   case NodeKind::vector:
   case NodeKind::matrix:
@@ -90,6 +84,7 @@ const Type *Checker::type_of(const Node &node, bool open_ok, Symbol *named) {
             "numbers, bools, vectors, matrices and tensors can; give the fields or elements `on gpu`");
       return types.poison();
     }
+    if (type->is_scalar() && !is_supported(type->scalar, node.place)) return types.poison();
     return types.with_gpu(type, !on_cpu());
   }
   case NodeKind::like: return like_type(node, false);
@@ -139,7 +134,7 @@ const Type *Checker::whole_type(const Node &node, bool open_ok) {
           std::string("a ") + word + " holds floats, int32, int64, uint8 or bool, not " + types.name(cell));
     wrong = true;
   }
-  if (wrong) return types.poison();
+  if (wrong || !is_supported(cell->scalar, node.last->place)) return types.poison();
   return open ? types.open(cell->scalar, rank, false, cell->tracked)
               : types.whole(cell->scalar, sizes, false, cell->tracked);
 }
@@ -268,6 +263,7 @@ const Type *Checker::like_type(const Node &node, bool tracked) {
     error(node.last->place, "the cells of a `like` are numbers or bools, not " + types.name(cell));
     return types.poison();
   }
+  if (cell && !is_supported(cell->scalar, node.last->place)) return types.poison();
   complete_records();
   const Type *like = types.like(type, tracked, cell ? &cell->scalar : nullptr);
   if (like) return like;

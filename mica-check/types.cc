@@ -235,14 +235,7 @@ const spectra::Type *Types::lower(const Type *t) {
   case Kind::open:
   case Kind::enumeration: lowered = table_.scalar(spectra::Scalar::i32); break;
   case Kind::nil: lowered = table_.pointer(table_.scalar(spectra::Scalar::i8)); break;
-  case Kind::scalar: {
-    // 128 bits are refused with an error; until then their values look like 64.
-    spectra::Scalar s = t->scalar == spectra::Scalar::i128   ? spectra::Scalar::i64
-                        : t->scalar == spectra::Scalar::u128 ? spectra::Scalar::u64
-                                                             : t->scalar;
-    lowered = table_.scalar(s, t->gpu, t->tracked);
-    break;
-  }
+  case Kind::scalar: lowered = table_.scalar(t->scalar, t->gpu, t->tracked); break;
   case Kind::subrange: lowered = lower(t->element); break;
   case Kind::string: lowered = table_.string(); break;
   case Kind::random: lowered = table_.random(); break;

@@ -1,6 +1,8 @@
 // Whole values: small things that their files share.
 #include "whole_parts.h"
 
+#include <algorithm>
+
 namespace mica::check {
 
 using spectra::OpCode;
@@ -123,9 +125,12 @@ bool one_place(Checker &c, const std::vector<const Operand *> &operands, std::st
   auto name = [](const Operand *o, const char *otherwise) {
     return o->symbol ? std::string(o->symbol->name) : std::string(otherwise);
   };
+  const bool host_first =
+      std::find(operands.begin(), operands.end(), host) < std::find(operands.begin(), operands.end(), card);
   c.error(at,
-          "`" + std::string(what) + "` mixes the host and the card: " + c.types.name(host->type) + " and " +
-              c.types.name(card->type),
+          "`" + std::string(what) +
+              "` mixes the host and the card: " + c.types.name((host_first ? host : card)->type) + " and " +
+              c.types.name((host_first ? card : host)->type),
           "ToGpu(" + name(host, "...") + ") copies to the card; ToHost(" + name(card, "...") +
               ") brings down and waits");
   return false;

@@ -31,6 +31,12 @@ bool converts_whole(Checker &, const Operand &operand, const Type *to);
 /// leaves; `value` has not been checked yet, so that makers and Gradient see their target. True where it has
 /// been handled.
 bool assign_whole(Checker &, const Operand &target, const Node &value, spectra::Place at);
+/// A copy of a record or an array with whole leaves, leaf by leaf: their memory may be on the card, and the
+/// tape follows values. False where the type has none (or very many on the host alone): then its bytes are
+/// copied.
+bool copy_leaves(Checker &, const Operand &to, const Operand &from);
+/// Whether a record, an array or a value has a part on the card.
+bool has_card_leaf(const Type *);
 /// `if c then ...` where c lives on the card: checks the branches' rules. The core emits the `if` afterwards.
 void check_device_if(Checker &, const Node &node);
 /// The instance of a procedure with open shapes for these arguments (already checked); null after an error.

@@ -22,8 +22,8 @@ std::string place_key(const spectra::Module &module, const Func *func, const Op 
   case Path::Base::global: key = "@" + std::string(path.symbol); break;
   case Path::Base::local:
     // A frame is the same record for its procedure and for the inner ones.
-    key = path.symbol == "frame" ? std::string(func->name) + ".frame"
-                                 : std::string(func->name) + "$" + std::string(path.symbol);
+    key = path.symbol == "'frame" ? std::string(func->name) + ".frame"
+                                  : std::string(func->name) + "$" + std::string(path.symbol);
     break;
   case Path::Base::pointer: {
     const spectra::Value *pointer = op.operands[0];
@@ -96,7 +96,7 @@ public:
         if (op->code == OpCode::backward) resolve(*f, *op);
       });
     if (c_.diag.errors()) return;
-    for (Func *f : module_.funcs) straight(*f, *f->body);
+    for (Func *f : module_.funcs) straight(*f, *f->body, {});
   }
 
 private:
@@ -214,8 +214,9 @@ private:
     return found;
   }
 
-  /// What is certain in a region's straight line.
-  void straight(Func &f, Region &region) {
+  /// What is certain in a region's straight line; `recent` is the window that assigned a place last, where
+  /// known.
+  void straight(Func &f, Region &region, std::map<std::string, int64_t> recent) {
     std::map<std::string, const Op *> walks; // Backward by its place, since its window ran
     struct Ran {
       const Window *window;
@@ -244,6 +245,7 @@ private:
             ran[id] = {&w, nullptr, {}};
             for (auto it = walks.begin(); it != walks.end();)
               it = w.own.writes.count(it->first) ? walks.erase(it) : std::next(it);
+            for (const std::string &key : w.own.writes) recent[key] = id;
           }
       } else if (op->code == OpCode::backward) {
         bool exact = true;
@@ -255,6 +257,8 @@ private:
           c_.diag.note(before->second->place(), "the first walk is here");
         }
         if (exact) walks[key] = op;
+        if (auto it = recent.find(key); exact && it != recent.end())
+          op->set(spectra::Attr::windows, std::vector<int64_t>{it->second});
         for (int64_t id : *op->integers(spectra::Attr::windows)) {
           auto it = ran.find(id);
           if (it == ran.end() || !it->second.assigned) continue;
@@ -273,8 +277,14 @@ private:
       } else if (holds_window(*op)) {
         walks.clear();
         ran.clear();
+        // The branches of an `if` still know what ran before it.
+        if (op->code == OpCode::if_)
+          for (Region *inner : op->regions) straight(f, *inner, recent);
+        recent.clear();
+        if (op->code == OpCode::if_) continue;
       }
-      for (Region *inner : op->regions) straight(f, *inner);
+      const bool once = op->code == OpCode::if_ || op->code == OpCode::switch_;
+      for (Region *inner : op->regions) straight(f, *inner, once ? recent : std::map<std::string, int64_t>());
     }
   }
 

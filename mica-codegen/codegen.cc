@@ -1,15 +1,18 @@
 #include "codegen.h"
 
+#include "card/card.h"
 #include "host/unit.h"
+#include "units.h"
 
 #include <llvm/ADT/StringExtras.h>
 
 namespace mica::codegen {
 
 bool generate(spectra::Module &module, spectra::Diag &diag) {
-  if (!check_static_storage(module, diag)) return false;
+  if (!check_static_storage(module, diag) || !check_kernels(module, diag)) return false;
   Unit unit(module);
   emit_variables(unit);
+  if (!lower_card_kernels(unit, diag)) return false;
   for (const spectra::Func *func : module.funcs)
     if (!func->external) emit_function(unit, *func);
   emit_program_entry(unit);
@@ -23,6 +26,8 @@ bool generate(spectra::Module &module, spectra::Diag &diag) {
     rest = tail;
   }
   module.sections.push_back(std::move(host));
+  spectra::Section units = units_section(module);
+  if (!units.lines.empty()) module.sections.push_back(std::move(units));
   // What follows needs no functions, types or sources any more.
   module.funcs.clear();
   module.kernels.clear();

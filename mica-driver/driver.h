@@ -13,7 +13,7 @@ struct Flags {
   std::vector<std::string> reports;
   std::vector<std::string> libraries, folders;
   bool no_fuse = false;
-  bool remarks = false;
+  std::string remarks = "none";
   bool save_temps = false;
   bool verbose = false;
 };

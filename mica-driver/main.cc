@@ -28,7 +28,9 @@ int main(int argc, char **argv) {
                  "card generations to compile for, such as sm_90,sm_120; all five where it is not said")
       ->type_name("LIST");
   app.add_flag("--no-fuse", flags.no_fuse, "one operation a kernel");
-  app.add_flag("--remarks", flags.remarks, "tell what was fused and what stood in the way");
+  app.add_option("--remarks", flags.remarks,
+                 "what was fused and what stood in the way: text, yaml, yaml:FILE; none where it is not said")
+      ->type_name("HOW");
   app.add_option("--report", flags.reports,
                  "memory: the peak of the card's memory, before the program ever runs")
       ->check(CLI::IsMember({"memory"}));

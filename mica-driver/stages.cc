@@ -28,7 +28,7 @@ std::vector<std::string> stage_words(int stage, const Flags &flags) {
     break;
   case kFuse:
     if (flags.no_fuse) words.push_back("--no-fuse");
-    if (flags.remarks) words.push_back("--remarks");
+    add("--remarks", flags.remarks);
     for (const std::string &report : flags.reports) add("--report", report);
     break;
   case kStages:

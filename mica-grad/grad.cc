@@ -23,7 +23,8 @@ public:
     inline_verbs(module_);                                    // composite verbs become their lines
     if (!collect_tapes(module_, diag_, tapes_)) return false; // windows, walks, asks, and what goes where
     for (auto &[id, window] : tapes_.windows)                 // calls inlined, loops unrolled, memory known
-      if (!specialize_window(module_, *window.func, *window.tape, diag_, made_[window.func])) return false;
+      if (!specialize_window(module_, *window.func, *window.tape, diag_, made_[window.func], inlined_))
+        return false;
     placer_.find_pairs();
     for (auto &pair : placer_.pairs())
       if (!find_activity(module_, *pair->window, asked_of(*pair), diag_, pair->activity)) return false;
@@ -38,6 +39,7 @@ public:
     answer();
     placer_.remove_tapes();
     clean();
+    drop_inlined();
     return true;
   }
 
@@ -153,11 +155,25 @@ private:
     }
   }
 
+  /// Functions that only windows called are gone with those calls.
+  void drop_inlined() {
+    for (bool changed = true; changed;) {
+      std::set<std::string_view> called{"program.main"};
+      for (Func *func : module_.funcs)
+        each_op(*func->body, [&](Op &op) {
+          if (!op.symbol.empty()) called.insert(op.symbol);
+        });
+      auto gone = [&](const Func *f) { return inlined_.count(f) && !f->exported && !called.count(f->name); };
+      changed = std::erase_if(module_.funcs, gone) > 0;
+    }
+  }
+
   Module &module_;
   Diag &diag_;
   Tapes tapes_;
   Placer placer_;
   std::map<const Func *, std::vector<std::string_view>> made_; ///< locals that the stage added
+  std::set<const Func *> inlined_;
   std::vector<Code> codes_;
   std::map<const Ask *, Value *> direct_;
   std::unordered_set<const Value *> wanted_;

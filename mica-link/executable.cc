@@ -1,10 +1,12 @@
 #include "executable.h"
+#include "spectra/process.h"
 #include "tools.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +67,9 @@ bool link_objects(const Job &job, const std::string &folder, const std::vector<s
   if (run_tools(job.flags, folder, {words})) {
     if (std::rename(beside.c_str(), output.c_str()) == 0) return true;
     complain("cannot write " + output + ": " + std::strerror(errno));
+  } else if (!spectra::interrupted()) {
+    std::cerr << "  hint: an undefined name is an `external` that no unit exports and no library has; -l "
+                 "NAME adds a library\n";
   }
   unlink(beside.c_str());
   return false;

@@ -32,6 +32,11 @@ std::string take_word(std::string &line) {
   return word;
 }
 
+/// The source that a unit was made from: what the user knows it by.
+std::string source_of(const Unit &unit) {
+  return unit.module.sources.empty() ? unit.file : unit.module.sources[0].name;
+}
+
 struct Export {
   const Unit *unit;
   std::string signature;
@@ -64,50 +69,41 @@ int read_units(Job &job) {
 }
 
 bool units_agree(const Job &job) {
-  std::map<std::string, std::map<std::string, Export>> exports; // by unit, by name
+  std::map<std::string, Export> exports;
   std::set<std::string> names;
-  for (const Unit &unit : job.units) {
-    if (!names.insert(unit.module.name).second) {
-      complain("two units are called `" + unit.module.name + "`, the second in " + unit.file);
-      return false;
-    }
-    for (const spectra::Section &section : unit.module.sections)
-      if (section.kind == "units")
-        for (std::string line : section.lines)
-          if (take_word(line) == "export") {
-            std::string name = take_word(line);
-            exports[unit.module.name][name] = {&unit, line};
-          }
-  }
   bool ok = true;
-  for (const Unit &unit : job.units)
-    for (const spectra::Section &section : unit.module.sections) {
-      if (section.kind != "units") continue;
-      for (std::string line : section.lines) {
-        if (take_word(line) != "import") continue;
-        const std::string name = take_word(line), from = take_word(line);
-        const auto other = exports.find(from);
-        if (other == exports.end()) {
-          if (names.count(from)) {
-            complain("unit `" + from + "` exports nothing, and `" + unit.module.name + "` imports `" + name +
-                     "` from it");
-            ok = false;
-          }
-          continue; // a C library: the linker finds its names, or says that it does not
-        }
-        const auto found = other->second.find(name);
-        if (found == other->second.end()) {
-          complain("unit `" + from + "` does not export `" + name + "`, which `" + unit.module.name +
-                   "` imports");
-          ok = false;
-        } else if (found->second.signature != line) {
-          complain("`" + name + "` is " + line + " in " + unit.file + " and " + found->second.signature +
-                       " in " + found->second.unit->file,
-                   "declare it in `" + unit.module.name + "` as `" + from + "` defines it");
-          ok = false;
+  auto for_lines = [&](const char *kind, const auto &visit) {
+    for (const Unit &unit : job.units)
+      for (const spectra::Section &section : unit.module.sections) {
+        if (section.kind != "units") continue;
+        for (std::string line : section.lines) {
+          if (take_word(line) != kind) continue;
+          const std::string name = take_word(line);
+          visit(unit, name, line);
         }
       }
+  };
+  for (const Unit &unit : job.units)
+    if (!names.insert(unit.module.name).second) {
+      complain("two units are called `" + unit.module.name + "`, the second in " + source_of(unit));
+      ok = false;
     }
+  for_lines("export", [&](const Unit &unit, const std::string &name, const std::string &signature) {
+    const auto [at, fresh] = exports.try_emplace(name, Export{&unit, signature});
+    if (fresh) return;
+    complain("`" + name + "` is exported by `" + at->second.unit->module.name + "` and by `" +
+             unit.module.name + "`");
+    ok = false;
+  });
+  for_lines("import", [&](const Unit &unit, const std::string &name, const std::string &signature) {
+    const auto found = exports.find(name);
+    if (found == exports.end() || found->second.signature == signature) return;
+    const Unit &other = *found->second.unit;
+    complain("`" + name + "` is " + signature + " in " + source_of(unit) + " and " + found->second.signature +
+                 " in " + source_of(other),
+             "declare it in `" + unit.module.name + "` as `" + other.module.name + "` defines it");
+    ok = false;
+  });
   return ok;
 }
 

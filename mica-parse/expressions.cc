@@ -14,9 +14,7 @@ Node *Parser::parse_chain(const Operand &operand, const IsOperator &is_operator)
   while (is_operator()) {
     Node *op = node(NodeKind::operator_, lex_.place, token_text());
     lex_.next();
-    if (op->text == "<" && is(">") && lex_.glued) fail("`<>` is no operator", "not equal is `#`");
-    if (op->text == "=" && is("=") && lex_.glued)
-      fail("`==` is no operator", "a comparison for equality is `=`");
+    refuse_foreign_operator(op->text);
     chain->add(op);
     chain->add(operand());
   }
@@ -48,6 +46,8 @@ Node *Parser::parse_as() {
     Node *as = node(NodeKind::as, lex_.place);
     lex_.next();
     as->add(operand);
+    if (lex_.kind == Token::keyword)
+      fail("expected a type's name after `as`, not " + shown(), "give the type a name with `type` first");
     as->add(take_name(NodeKind::named, "a type's name"));
     operand = as;
   }
@@ -79,17 +79,20 @@ Node *Parser::parse_postfix() {
       while (accept(","));
       expect("]", "after the index");
       base = index;
-    } else if (accept(".")) {
+    } else if (is(".") && !at_unit_end()) {
+      lex_.next();
       Node *member = take_name(NodeKind::member, "a field's name");
       member->add(base);
       base = member;
     } else if (accept("(")) {
       Node *call = node(NodeKind::call, place);
       call->add(base);
-      if (!is(")")) do
+      if (!is(")")) do {
+          if (is("var"))
+            fail("an argument needs no `var`", "the procedure's head says which parameters are by reference");
           call->add(parse_expression());
-        while (accept(","));
-      expect(")", "after the arguments");
+        } while (accept(","));
+      expect(")", "after the arguments", is(":=") ? "arguments are given by their order" : "");
       base = call;
     } else
       return base;
@@ -108,12 +111,14 @@ Node *Parser::parse_subscript() {
 }
 
 Node *Parser::parse_primary() {
-  Deeper deeper(*this);
   Place place = lex_.place;
   if (is("(")) {
+    Deeper deeper(*this);
     lex_.next();
-    if (is("*") && lex_.glued) fail("`(*` begins no comment", "comments are `{ ... }` and `// ...`");
     Node *inner = parse_expression();
+    if (is(","))
+      fail("expected `)` to close the parenthesis, not `,`",
+           "a list of values stands behind a verb or a procedure");
     expect(")", "to close the parenthesis");
     return inner;
   }
@@ -128,13 +133,30 @@ Node *Parser::parse_primary() {
     lex_.next();
     return text;
   }
-  default:
-    if (is(":=")) fail("`:=` assigns and is no value", "a comparison for equality is `=`");
-    fail("expected a value, not " + shown());
+  default: refuse_value();
   }
   Node *n = node(kind, place, token_text());
   lex_.next();
   return n;
+}
+
+/// What stands here begins no value; the token before it often says why.
+void Parser::refuse_value() {
+  if (is(":=")) fail("`:=` assigns and is no value", "a comparison for equality is `=`");
+  std::string_view hint;
+  if (is("+")) hint = "a positive number has no sign";
+  if (is(".")) hint = "a number begins with a digit: `0.5`";
+  if (is("-") && lex_.previous == "-") hint = "write `x := x - 1`";
+  if (is(";") && lex_.glued && lex_.previous == "-") hint = "there is no `--`: write `x := x - 1`";
+  if (is("[")) hint = "an array is filled cell by cell, a whole value by `Filled(v)`";
+  if (is("if")) hint = "`if` is a statement; cell by cell there is `Select(c, a, b)`";
+  if (is("function") || is("procedure")) hint = "a procedure needs a name of its own before it is passed";
+  if (is("vector") || is("matrix") || is("tensor") || is("array") || is("record") || is("pointer"))
+    hint = "a type stands behind `:` or `as`, or gets a name by `type`";
+  error(lex_.place, "expected a value, not " + shown(), hint);
+  if (is("if")) // its `else` is no statement's
+    while (!is(";") && !is("end") && lex_.kind != Token::end) lex_.next();
+  throw Recover();
 }
 
 } // namespace mica::parse

@@ -1,7 +1,8 @@
 #include "lexer.h"
 
 #include "spectra/unicode.h"
-#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <unordered_set>
 
 namespace mica::parse {
@@ -13,8 +14,15 @@ bool is_raised_digit(uint32_t c) {
          (c >= 0x2080 && c <= 0x2089);
 }
 
-bool starts_name(uint32_t c) { return c == '_' || spectra::is_name_start(c); }
-bool continues_name(uint32_t c) { return c == '_' || spectra::is_name_continue(c) || is_raised_digit(c); }
+/// Nearly every name is ASCII, so that is decided without the tables.
+bool starts_name(uint32_t c) {
+  if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  return spectra::is_name_start(c);
+}
+bool continues_name(uint32_t c) {
+  if (c < 0x80) return starts_name(c) || (c >= '0' && c <= '9');
+  return spectra::is_name_continue(c) || is_raised_digit(c);
+}
 bool digit(char c) { return c >= '0' && c <= '9'; }
 bool hex_digit(char c) { return digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
@@ -25,20 +33,34 @@ std::string code_text(uint32_t code) {
   return "U+" + hex;
 }
 
+const std::unordered_set<std::string_view> kKeywords = {
+    "address", "and",    "array", "as",     "begin",  "break",    "case",    "const",     "continue",
+    "do",      "downto", "else",  "end",    "for",    "function", "if",      "imp",       "leave",
+    "matrix",  "mod",    "not",   "object", "of",     "or",       "pointer", "procedure", "program",
+    "record",  "repeat", "shl",   "shr",    "tape",   "tensor",   "then",    "to",        "tracked",
+    "type",    "until",  "value", "var",    "vector", "while",    "xor"};
+
 } // namespace
 
-bool is_keyword(std::string_view word) {
-  static const std::unordered_set<std::string_view> words = {
-      "address", "and",    "array", "as",     "begin",  "break",    "case",    "const",     "continue",
-      "do",      "downto", "else",  "end",    "for",    "function", "if",      "imp",       "leave",
-      "matrix",  "mod",    "not",   "object", "of",     "or",       "pointer", "procedure", "program",
-      "record",  "repeat", "shl",   "shr",    "tape",   "tensor",   "then",    "to",        "tracked",
-      "type",    "until",  "value", "var",    "vector", "while",    "xor"};
-  return words.count(word) > 0;
+bool is_keyword(std::string_view word) { return kKeywords.count(word) > 0; }
+
+std::string_view keyword_in_capitals(std::string_view word) {
+  if (word.size() > 16) return {};
+  std::string lower(word);
+  for (char &c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);
+  if (lower == word) return {};
+  const auto found = kKeywords.find(lower);
+  return found == kKeywords.end() ? std::string_view() : *found;
+}
+
+void Lexer::take_as_keyword() {
+  kind = Token::keyword;
+  text = keyword_in_capitals(text);
 }
 
 Lexer::Lexer(std::string_view source, std::vector<std::string> &lines, spectra::Diag &diag)
-    : source_(source), lines_(lines), diag_(diag) {
+    : source_(source), lines_(lines), diag_(&diag) {
   if (source_.starts_with("\xEF\xBB\xBF")) source_.remove_prefix(3); // a byte order mark moves no column
   // The caret display wants the line of a message even while the lexer is in its middle, so lines are split
   // first.
@@ -54,7 +76,19 @@ Lexer::Lexer(std::string_view source, std::vector<std::string> &lines, spectra::
 
 void Lexer::error(spectra::Place at, std::string_view message, std::string_view hint) {
   error_line_ = at.line;
-  diag_.error(at, message, hint);
+  if (diag_) diag_->error(at, message, hint);
+}
+
+Lexer Lexer::ahead(int tokens) const {
+  Lexer copy(*this);
+  copy.diag_ = nullptr;
+  try {
+    while (tokens--) copy.next();
+  } catch (const Fatal &) { // said when the parser comes there
+    copy.kind = Token::end;
+    copy.text = {};
+  }
+  return copy;
 }
 
 void Lexer::advance(size_t bytes) {
@@ -65,6 +99,7 @@ void Lexer::advance(size_t bytes) {
 
 void Lexer::advance_line(size_t end_bytes) {
   cursor_ += end_bytes;
+  line_start_ = cursor_;
   ++line_;
   column_ = 1;
 }
@@ -92,6 +127,10 @@ void Lexer::skip_blanks() {
       advance(1);
     else if (c == '{')
       skip_comment();
+    else if (c == '(' && at(1) == '*') // no Mica text holds either of these two
+      skip_foreign_comment("*)");
+    else if (c == '/' && at(1) == '*')
+      skip_foreign_comment("*/");
     else if (c == '/' && at(1) == '/') {
       while (cursor_ < source_.size() && at() != '\n' && at() != '\r') {
         size_t length = 1;
@@ -127,7 +166,28 @@ void Lexer::skip_comment() {
   }
 }
 
+/// `(* ... *)` and `/* ... */` are skipped as one, so that a comment of another language costs one message.
+void Lexer::skip_foreign_comment(std::string_view closing) {
+  error({0, line_, column_}, "`" + std::string(source_.substr(cursor_, 2)) + "` begins no comment",
+        "comments are `{ ... }` and `// ...`");
+  const size_t close = source_.find(closing, cursor_ + 2);
+  const size_t end = close == std::string_view::npos ? cursor_ + 2 : close + 2;
+  while (cursor_ < end) {
+    if (at() == '\r' && at(1) == '\n')
+      advance_line(2);
+    else if (at() == '\n' || at() == '\r')
+      advance_line(1);
+    else {
+      size_t length = 1;
+      peek_code(length);
+      advance(length);
+    }
+  }
+}
+
 void Lexer::next() {
+  after = {0, line_, column_};
+  previous = text;
   swallowed_ = swallow_next_;
   swallow_next_ = false;
   for (;;) {
@@ -163,7 +223,7 @@ void Lexer::next() {
     else if (c == '%')
       hint = "the remainder is `mod`";
     else if (c == '^')
-      hint = "a pointer is followed by `value p`, `p.field` or `p[i]`";
+      hint = "a pointer is followed by `value p`, `p.field` or `p[i]`; its type is `pointer T`";
     else if (c == '@')
       hint = "a variable's address is `address x`";
     else if (c == '}')
@@ -233,6 +293,38 @@ void Lexer::lex_number() {
           "put a blank or an operator between a number and a name");
   }
   text = source_.substr(start, cursor_ - start);
+  check_number();
+}
+
+/// A number that no type can hold.
+void Lexer::check_number() {
+  std::string digits;
+  for (char c : text)
+    if (c != '_') digits += c;
+  if (kind == Token::real) {
+    double value = 0;
+    std::from_chars_result read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (read.ec == std::errc::result_out_of_range && std::isinf(std::strtod(digits.c_str(), nullptr)))
+      error(place, "the number is too large for float64", "its largest value is 1.7976931348623157e+308");
+    return;
+  }
+  if (digits.size() < 33) return;
+  const bool hex = digits[1] == 'x' || digits[1] == 'X';
+  const bool binary = !hex && (digits[1] == 'b' || digits[1] == 'B');
+  unsigned __int128 value = 0;
+  for (char c : std::string_view(digits).substr(hex || binary ? 2 : 0)) {
+    const int digit_value = digit(c) ? c - '0' : (c | 32) - 'a' + 10;
+    if (__builtin_mul_overflow(value,
+                               static_cast<unsigned __int128>(hex      ? 16
+                                                              : binary ? 2
+                                                                       : 10),
+                               &value) ||
+        __builtin_add_overflow(value, static_cast<unsigned __int128>(digit_value), &value)) {
+      error(place, "the number is too large for every integer type",
+            "the largest is uint128's, 340282366920938463463374607431768211455");
+      return;
+    }
+  }
 }
 
 uint32_t Lexer::lex_escape() { // at the backslash
@@ -313,7 +405,7 @@ void Lexer::lex_punct() {
   size_t length = 1;
   for (std::string_view pair : kPairs)
     if (source_.substr(cursor_, 2) == pair) length = 2;
-  // `1..2` is a range and `a./b` divides, but `./` before another slash would hide a comment.
+  if (at() == '.' && at(1) == '/' && at(2) == '/') length = 1; // `end.// a comment`
   kind = Token::punct;
   text = source_.substr(cursor_, length);
   advance(length);

@@ -33,7 +33,11 @@ public:
   std::string_view text; ///< as written
   std::string value;     ///< unicode, string; for a name its form C where that differs from `text`
   spectra::Place place;
-  bool glued = false; ///< no blank before this token
+  bool glued = false;        ///< no blank before this token
+  spectra::Place after;      ///< just behind the token before this one
+  std::string_view previous; ///< the token before this one, as written
+  /// How many bytes of its line the source has up to the end of this token.
+  size_t line_bytes() const { return cursor_ - line_start_; }
   /// A message about this line, or before this one after an unclosed string, would only follow from an error
   /// that the lexer has reported.
   bool follows_error(uint32_t line) const {
@@ -41,12 +45,18 @@ public:
   }
 
   void next();
+  void take_as_keyword(); ///< the name at hand stands for the keyword that it is in lower case
+  /// The lexer `tokens` further on, which reports nothing: for the few places where the grammar needs to look
+  /// ahead.
+  Lexer ahead(int tokens) const;
 
 private:
   void skip_blanks();
   void skip_comment();
+  void skip_foreign_comment(std::string_view closing);
   void lex_name();
   void lex_number();
+  void check_number();
   void lex_quoted(char quote);
   uint32_t lex_escape();
   void lex_punct();
@@ -60,8 +70,9 @@ private:
 
   std::string_view source_;
   std::vector<std::string> &lines_;
-  spectra::Diag &diag_;
+  spectra::Diag *diag_; ///< null while looking ahead
   size_t cursor_ = 0;
+  size_t line_start_ = 0;
   uint32_t line_ = 1;
   uint32_t column_ = 1;
   uint32_t error_line_ = 0;
@@ -72,5 +83,6 @@ private:
 };
 
 bool is_keyword(std::string_view word);
+std::string_view keyword_in_capitals(std::string_view word); ///< `end` for `END`; empty for every other word
 
 } // namespace mica::parse

@@ -1,31 +1,79 @@
-// Statements.
+// Statements: lists, blocks, `tape`, assignments and calls. Control flow is in control.cc.
 #include "parser.h"
+
+#include "hints.h"
+#include <utility>
 
 namespace mica::parse {
 
+/// Words that no statement begins with and that a list of statements leaves to those around it.
 bool Parser::ends_statements() const {
-  return is("end") || is("until") || is("else") || lex_.kind == Token::end || is("procedure") ||
-         is("function") || is("const") || is("type") || is("imp") || is("var");
+  return is("end") || is("until") || is("else") || lex_.kind == Token::end || starts_declaration();
+}
+
+/// Whether what stands here belongs to those around the block; otherwise it is reported and read over.
+bool Parser::leaves_block() const {
+  if (is("else")) return arms_ > 0;
+  if (is("until")) return repeats_ > 0;
+  return ends_statements() || at_unit_end();
 }
 
 /// Statements separated by `;` up to the word that ends them. Each error costs one statement.
 void Parser::parse_statements(Node *block) {
+  const uint32_t column = lex_.place.column;
   for (;;) {
+    skip_inner_declarations(column);
     block->add(parse_guarded_statement());
+    while (is("else") || is("until")) {
+      if (leaves_block()) return;
+      const bool behind_semicolon = lex_.previous == ";";
+      if (is("else"))
+        error(lex_.place, "this `else` belongs to no `if`",
+              behind_semicolon ? "no `;` stands before `else`" : "several statements need `begin` and `end`");
+      else
+        error(lex_.place, "this `until` belongs to no `repeat`");
+      const bool branch = is("else");
+      lex_.next();
+      if (branch)
+        block->add(parse_guarded_statement());
+      else
+        skip_to_statement_end();
+    }
     if (accept(";")) {
-      if (ends_statements()) return; // a `;` before `end` adds no empty statement
+      skip_inner_declarations(column);
+      if (leaves_block()) return; // a `;` before `end` adds no empty statement
       continue;
     }
-    if (ends_statements() || is(".")) return; // a block's missing `end` is said by who opened it
-    error(lex_.place, "expected `;` or the end of the block, not " + shown(),
-          is("=") ? "assignment is `:=`" : "");
+    if (leaves_block()) return; // a missing `end` is said by who opened the block
+    // Behind a whole statement stands something else: where it could be the next statement, only the `;` is
+    // missing.
+    const bool next_line = lex_.place.line != lex_.after.line;
+    error(next_line ? lex_.after : lex_.place, "expected `;` or the end of the block, not " + shown(),
+          is("=")              ? "assignment is `:=`"
+          : is(")") || is("]") ? "this bracket was never opened"
+                               : "");
+    mend_capitals();
+    if (leaves_block()) return;
+    if (lex_.kind == Token::name || lex_.kind == Token::keyword) continue;
     skip_to_statement_end();
-    if (!accept(";") || ends_statements()) return;
+    accept(";");
+    if (leaves_block()) return;
+  }
+}
+
+/// Declarations among statements, told from those after a missing `end` by standing where the statements do.
+void Parser::skip_inner_declarations(uint32_t column) {
+  while ((is("var") || is("const") || is("type")) && lex_.place.column >= column) {
+    error(lex_.place, "declarations don't stand among statements",
+          "what a procedure declares stands between its head and its `begin`");
+    while (!is(";") && !is("end") && lex_.kind != Token::end) lex_.next();
+    accept(";");
   }
 }
 
 Node *Parser::parse_guarded_statement() {
   Place place = lex_.place;
+  mend_capitals();
   try {
     return parse_statement();
   } catch (const Recover &) {
@@ -34,17 +82,39 @@ Node *Parser::parse_guarded_statement() {
   }
 }
 
+/// Takes the `end` of what `word` opened, or reports that it is missing and goes on as if it stood there.
+void Parser::end_block(const char *word, Place opened) {
+  if (accept("end")) return;
+  error(lex_.place, "expected `end` for the `" + std::string(word) + "` of line " +
+                        std::to_string(opened.line) + ", not " + shown());
+}
+
+/// begin ... end
 Node *Parser::parse_block() {
   Node *block = node(NodeKind::block, lex_.place);
-  Place opened = lex_.place;
   expect("begin", "");
+  const int repeats = std::exchange(repeats_, 0);
+  const int arms = std::exchange(arms_, 0);
   if (!is("end")) parse_statements(block);
-  if (!accept("end")) {
-    error(lex_.place,
-          "expected `end` for the `begin` of line " + std::to_string(opened.line) + ", not " + shown());
-    throw Recover();
-  }
+  repeats_ = repeats;
+  arms_ = arms;
+  end_block("begin", block->place);
   return block;
+}
+
+/// tape ... end
+Node *Parser::parse_tape() {
+  Node *n = node(NodeKind::tape, lex_.place);
+  Node *block = node(NodeKind::block, lex_.place);
+  lex_.next();
+  const int repeats = std::exchange(repeats_, 0);
+  const int arms = std::exchange(arms_, 0);
+  if (!is("end")) parse_statements(block);
+  repeats_ = repeats;
+  arms_ = arms;
+  n->add(block);
+  end_block("tape", n->place);
+  return n;
 }
 
 Node *Parser::parse_statement() {
@@ -64,122 +134,65 @@ Node *Parser::parse_statement() {
   return parse_assign_or_call();
 }
 
-Node *Parser::parse_if() {
-  Node *n = node(NodeKind::if_, lex_.place);
-  lex_.next();
-  n->add(parse_expression());
-  if (is(":=")) fail("`:=` assigns and is no condition", "a comparison for equality is `=`");
-  expect("then", "after the condition of `if`");
-  n->add(parse_statement());
-  if (accept("else")) n->add(parse_statement());
-  return n;
-}
-
-Node *Parser::parse_while() {
-  Node *n = node(NodeKind::while_, lex_.place);
-  lex_.next();
-  n->add(parse_expression());
-  expect("do", "after the condition of `while`");
-  n->add(parse_statement());
-  return n;
-}
-
-Node *Parser::parse_repeat() {
-  Node *n = node(NodeKind::repeat, lex_.place);
-  Node *block = node(NodeKind::block, lex_.place);
-  lex_.next();
-  if (!is("until")) parse_statements(block);
-  n->add(block);
-  expect("until", "and the condition that ends `repeat`");
-  n->add(parse_expression());
-  return n;
-}
-
-Node *Parser::parse_for() {
-  Node *n = node(NodeKind::for_, lex_.place);
-  lex_.next();
-  n->add(parse_postfix());
-  if (is("=")) fail("the counter is set by `:=`", "write `for i := 1 to 10 do`");
-  expect(":=", "after the counter of `for`");
-  n->add(parse_expression());
-  if (accept("downto"))
-    n->kind = NodeKind::for_down;
-  else
-    expect("to", "or `downto` after the first value of `for`");
-  n->add(parse_expression());
-  if (is_soft("by")) {
-    Node *by = node(NodeKind::by, lex_.place);
-    lex_.next();
-    by->add(parse_expression());
-    n->add(by);
-  }
-  expect("do", "after the last value of `for`");
-  n->add(parse_statement());
-  return n;
-}
-
-Node *Parser::parse_case() {
-  Node *n = node(NodeKind::case_, lex_.place);
-  lex_.next();
-  n->add(parse_expression());
-  expect("of", "after the value of `case`");
-  while (!is("end") && !is("else")) {
-    if (accept(";")) continue;
-    Node *arm = node(NodeKind::arm, lex_.place);
-    Node *labels = node(NodeKind::labels, lex_.place);
-    do labels->add(parse_subscript());
-    while (accept(","));
-    expect(":", "after the labels of `case`");
-    arm->add(labels);
-    arm->add(parse_guarded_statement());
-    n->add(arm);
-    if (!is("end") && !is("else") && !accept(";"))
-      fail("expected `;`, `else` or `end` after an arm of `case`, not " + shown());
-  }
-  if (is("else")) {
-    Node *otherwise = node(NodeKind::otherwise, lex_.place);
-    Node *block = node(NodeKind::block, lex_.place);
-    lex_.next();
-    if (!is("end")) parse_statements(block);
-    otherwise->add(block);
-    n->add(otherwise);
-  }
-  expect("end", "after the arms of `case`");
-  return n;
-}
-
-Node *Parser::parse_tape() {
-  Node *n = node(NodeKind::tape, lex_.place);
-  Node *block = node(NodeKind::block, lex_.place);
-  Place opened = lex_.place;
-  lex_.next();
-  if (!is("end")) parse_statements(block);
-  n->add(block);
-  if (!accept("end"))
-    fail("expected `end` for the `tape` of line " + std::to_string(opened.line) + ", not " + shown());
-  return n;
-}
-
 Node *Parser::parse_assign_or_call() {
-  Node *target = parse_unary();
+  if (lex_.kind != Token::name && !is("(") && !is("value")) {
+    if (is("then") || is("do") || is("of") || is("to") || is("downto"))
+      fail("this `" + std::string(lex_.text) + "` belongs to no statement");
+    if (is("address") || is("not") || is("-") || (lex_.kind != Token::keyword && lex_.kind != Token::punct)) {
+      error(lex_.place, "this is no statement", "a statement assigns, calls or controls");
+      throw Recover();
+    }
+    fail("expected a statement, not " + shown());
+  }
+  const Node *target = nullptr;
+  Node *written = parse_unary();
+  target = written;
   Place place = lex_.place;
   if (accept(":=")) {
     Node *assign = node(NodeKind::assign, place);
-    assign->add(target);
+    assign->add(written);
+    refuse_foreign_operator(":=");
     assign->add(parse_expression());
+    if (is(":=")) fail("one assignment, one target", "write `a := x; b := x`");
     return assign;
   }
-  if (is("=")) fail("`=` compares", "assignment is `:=`");
-  if (target->kind != NodeKind::call) {
-    error(target->place, "this is no statement",
-          target->kind == NodeKind::name || target->kind == NodeKind::member
-              ? "a call has parentheses, also without arguments; assignment is `:=`"
-              : "a statement assigns, calls or controls");
-    throw Recover();
+  if (is("=")) { // read as the assignment that was meant
+    error(lex_.place, "`=` compares", "assignment is `:=`");
+    lex_.next();
+    refuse_foreign_operator("=");
+    parse_expression();
+    return node(NodeKind::empty, place);
   }
+  if (!target->is(NodeKind::call)) refuse_statement(target);
   Node *call = node(NodeKind::call_statement, target->first->place);
-  call->add(target);
+  call->add(written);
   return call;
+}
+
+/// An expression stands where a statement should: the message depends on what follows it.
+void Parser::refuse_statement(const Node *target) {
+  if (lex_.kind == Token::punct) {
+    const Lexer next = lex_.ahead(1);
+    if (next.glued && next.kind == Token::punct) {
+      const std::string_view first = lex_.text;
+      if (first == "-" && next.text == "-") fail("`--` is no operator", "write `x := x - 1`");
+      if (first != "=" && first != "<" && first != ">") {
+        lex_.next();
+        refuse_foreign_operator(first);
+        fail("this is no statement", "a statement assigns, calls or controls");
+      }
+    }
+  }
+  if (is(":"))
+    fail("a variable can't be declared among statements",
+         "variables are declared after `var`, before `begin`");
+  if (is(",")) fail("one assignment has one target", "write `a := x; b := y`");
+  std::string_view hint = "a statement assigns, calls or controls";
+  if (target->is(NodeKind::name) || target->is(NodeKind::member))
+    hint = "a call has parentheses, also without arguments; assignment is `:=`";
+  if (target->is(NodeKind::name) && !word_hint(target->text).empty()) hint = word_hint(target->text);
+  error(target->place, "this is no statement", hint);
+  throw Recover();
 }
 
 } // namespace mica::parse

@@ -30,8 +30,8 @@ Node *Parser::parse_plain_type() {
   if (is("array")) return parse_array();
   if (is("record")) return parse_record();
   if (is("procedure") || is("function")) return parse_procedure_type();
-  if (is_soft("like")) return parse_like();
-  if (is("(")) return parse_enumeration();
+  if (is_like()) return parse_like();
+  if (is_enumeration()) return parse_enumeration();
   if (accept("pointer")) {
     if (accept("array")) {
       Node *slice = node(NodeKind::pointer_array, place);
@@ -61,6 +61,9 @@ Node *Parser::parse_whole_type() {
     whole->add(sizes);
   }
   expect("of", "and the cells' type", "write `matrix[8, 2] of float32`");
+  if (is("tracked"))
+    fail("expected the cells' type, not `tracked`",
+         "`tracked` stands before the whole: `tracked matrix[8, 2] of float32`");
   // Only a name: `on gpu` behind it belongs to the whole value.
   whole->add(take_name(NodeKind::named, "the cells' type"));
   return whole;
@@ -71,8 +74,12 @@ Node *Parser::parse_array() {
   lex_.next();
   expect("[", "after `array`",
          "write `array[1..10] of int32`; a length known at run time is a `pointer array of int32`");
-  do array->add(parse_type());
-  while (accept(","));
+  do {
+    if (lex_.kind == Token::integer && (lex_.ahead(1).text == "]" || lex_.ahead(1).text == ","))
+      fail("an array's index is a range or an ordinal type, not " + shown(),
+           "write `array[0..9]` for ten elements");
+    array->add(parse_type());
+  } while (accept(","));
   expect("]", "after the array's indices");
   expect("of", "and the elements' type");
   array->add(parse_type());
@@ -82,17 +89,37 @@ Node *Parser::parse_array() {
 Node *Parser::parse_record() {
   Node *record = node(NodeKind::record, lex_.place);
   lex_.next();
-  while (!is("end")) {
+  while (lex_.kind == Token::name || lex_.kind == Token::keyword) {
+    if (is("end") || starts_declaration() || is("begin")) break;
     Node *field = node(NodeKind::field_decl, lex_.place);
-    do field->add(take_name(NodeKind::name, "a field's name"));
-    while (accept(","));
-    expect(":", "between the fields and their type");
-    field->add(parse_type());
+    try {
+      do field->add(take_name(NodeKind::name, "a field's name"));
+      while (accept(","));
+      expect(":", "between the fields and their type", "write `a, b : int32`");
+      field->add(parse_type());
+    } catch (const Recover &) { // costs one field
+      while (lex_.kind != Token::end && !is(";") && !is("end") && !is("begin") && !starts_declaration())
+        lex_.next();
+    }
     record->add(field);
-    if (!accept(";")) break;
+    if (is("end")) break;
+    want_semicolon("the field");
   }
-  expect("end", "after the record's fields");
+  if (!accept("end"))
+    fail("expected `end` for the `record` of line " + std::to_string(record->place.line) + ", not " +
+         shown());
   return record;
+}
+
+/// `(red, green)`, not the range `(N + 1)..9`.
+bool Parser::is_enumeration() const {
+  if (!is("(")) return false;
+  const Lexer first = lex_.ahead(1);
+  if (first.kind != Token::name) return first.kind == Token::keyword || first.text == ")";
+  const Lexer second = first.ahead(1);
+  if (second.text != ")") return second.text == ",";
+  const std::string_view third = second.ahead(1).text;
+  return third != ".." && third != "+" && third != "-" && third != "*" && third != "/";
 }
 
 Node *Parser::parse_enumeration() {
@@ -102,69 +129,6 @@ Node *Parser::parse_enumeration() {
   while (accept(","));
   expect(")", "after the enumeration's values");
   return enumeration;
-}
-
-/// procedure(a, b : T, var c : U), or types alone: function(int32, int32) : int32
-Node *Parser::parse_procedure_type() {
-  bool function = is("function");
-  Node *type = node(function ? NodeKind::function_type : NodeKind::procedure_type, lex_.place);
-  lex_.next();
-  expect("(", "after a procedure type's word", "write `procedure()` where it takes nothing");
-  std::vector<Node *> pending; // names whose meaning, parameter or type, shows at the next `:`, `,` or `)`
-  auto add = [&](bool by_reference, Place place, Node *name, Node *parameter_type) {
-    Node *parameter = node(by_reference ? NodeKind::var_parameter : NodeKind::parameter, place);
-    parameter->add(name ? name : node(NodeKind::name, place, "_"));
-    parameter->add(parameter_type);
-    type->add(parameter);
-  };
-  auto flush = [&] {
-    for (Node *name : pending)
-      add(false, name->place, nullptr, node(NodeKind::named, name->place, name->text));
-    pending.clear();
-  };
-  if (!is(")")) {
-    do {
-      bool by_reference = is("var");
-      if (by_reference) {
-        flush();
-        lex_.next();
-      }
-      if (lex_.kind == Token::name && !is_soft("like")) {
-        pending.push_back(take_name(NodeKind::name, "a parameter"));
-        if (is("..")) { // a subrange that begins with a constant's name
-          Node *range = node(NodeKind::range, lex_.place);
-          lex_.next();
-          range->add(pending.back());
-          pending.pop_back();
-          flush();
-          range->add(parse_sum());
-          add(by_reference, range->place, nullptr, range);
-        } else if (is(":")) {
-          lex_.next();
-          Node *shared = parse_type();
-          Node *parameter =
-              node(by_reference ? NodeKind::var_parameter : NodeKind::parameter, pending[0]->place);
-          for (Node *name : pending) parameter->add(name);
-          parameter->add(shared);
-          type->add(parameter);
-          pending.clear();
-        }
-      } else {
-        flush();
-        Place place = lex_.place;
-        add(by_reference, place, nullptr, parse_type());
-      }
-    } while (accept(","));
-    flush();
-  }
-  expect(")", "after the parameters");
-  if (function) {
-    Node *result = node(NodeKind::result, lex_.place);
-    expect(":", "and the type of the function's answer");
-    result->add(parse_type());
-    type->add(result);
-  }
-  return type;
 }
 
 /// like x, like x of float32, like layers[1].W
@@ -178,7 +142,8 @@ Node *Parser::parse_like() {
 
 Node *Parser::parse_range_or_name() {
   Place place = lex_.place;
-  if (lex_.kind == Token::keyword && !is("not")) fail("expected a type, not " + shown());
+  if (lex_.kind == Token::keyword || (lex_.kind == Token::punct && !is("(") && !is("-")))
+    fail("expected a type, not " + shown());
   Node *low = parse_sum();
   if (is("..")) {
     Node *range = node(NodeKind::range, place);
@@ -188,7 +153,7 @@ Node *Parser::parse_range_or_name() {
     return range;
   }
   if (low->kind != NodeKind::name) {
-    error(place, "expected a type", "a subrange is written `1..10`");
+    error(place, "expected a type", is("..") ? "" : "a subrange is written `1..10`");
     throw Recover();
   }
   low->kind = NodeKind::named;

@@ -20,14 +20,18 @@ UNIT_OBJ_$(1) := $$(patsubst %.cc,$(B)/obj/%.o,$$(wildcard tests/unit/$(1)_*_tes
 UNIT_WITH_$(1) := $$(if $$(filter runtime,$(1)),$(B)/lib/libmicart.a,$$(filter-out %/main.o,$$(OBJ_$(1))) $(SUPPORT_OBJ))
 $(B)/bin/unit-$(1): $$(UNIT_OBJ_$(1)) $$(UNIT_WITH_$(1)) $(B)/lib/libspectra.a
 	@mkdir -p $$(@D)
-	$(CXX) $(LINKER) $$(UNIT_OBJ_$(1)) $$(UNIT_WITH_$(1)) $(B)/lib/libspectra.a $$(LIBS_$(1)) -lgtest_main $(GTEST) -ldl -o $$@
+	$(CXX) $(LINKER) $$(UNIT_OBJ_$(1)) -lgtest_main $$(UNIT_FLAGS_$(1)) $$(UNIT_WITH_$(1)) $(B)/lib/libspectra.a $$(LIBS_$(1)) $(GTEST) -ldl -o $$@
 endef
+# libmicart brings a main of its own, which a unit must not run: the first one, GoogleTest's, holds.
+UNIT_FLAGS_runtime := -Wl,--allow-multiple-definition
 $(foreach g,$(UNIT_GROUPS),$(eval $(call unit_program,$(g))))
 $(foreach s,$(STAGES) driver,$(eval $(B)/obj/tests/unit/$(s)_%.o: CPPFLAGS += -I mica-$(s)))
 $(B)/obj/tests/unit/%.o $(B)/obj/tests/support/%.o: CPPFLAGS += -I tests/support
 $(B)/obj/tests/unit/codegen_%.o: CPPFLAGS += -isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
+# The headers of libmicart assume its baseline.
+$(B)/obj/tests/unit/runtime_%.o: CPPFLAGS += -march=x86-64-v3 -ffp-contract=off
 
-.PHONY: check update tests check-spec layering check-long $(foreach s,$(STAGES) driver run ir unit laws,check-$(s))
+.PHONY: check check-manual update tests check-spec layering check-long $(foreach s,$(STAGES) driver run ir unit laws,check-$(s))
 tests: all $(B)/bin/mica-tests $(UNIT_TESTS) ## build the tests without running them
 check: tests check-spec layering ## build and run every test; the last line is `N passed, N failed`
 	@tests/run-shards --filter '$(CHECK_FILTER)' $(UNIT_TESTS) $(B)/bin/mica-tests
@@ -37,8 +41,11 @@ check-unit: $(UNIT_TESTS) ## the units alone (check-parse, check-run, ...: one f
 	@tests/run-shards $^
 check-laws: all $(B)/bin/mica-tests ## round trip, pipe and repetition over the whole corpus
 	@tests/run-shards --filter 'laws_*' $(B)/bin/mica-tests
-update: all $(B)/bin/mica-tests ## rewrite the expectations of tests and list what changed
+update: all $(B)/bin/mica-tests ## rewrite the expectations of tests, and OPS.md, and list what changed
+	@cmp -s ir-spec/OPS.md $(B)/gen/OPS.md || { cp $(B)/gen/OPS.md ir-spec/ && echo 'updated ir-spec/OPS.md'; }
 	@MICA_UPDATE=1 $(B)/bin/mica-tests --gtest_brief=1 --gtest_filter='$(CHECK_FILTER)'
+check-manual: all ## the programs of the manual, compiled, run and compared
+	@tests/manual docs/language.md
 check-long: tests ## the tests that take minutes
 	@set -e; for t in $(wildcard tests/long/*.sh); do echo "== $$t"; sh $$t; done
 
@@ -54,3 +61,16 @@ wc: ## the longest files
 	@git ls-files '*.cc' '*.h' | xargs wc -l | sort -rn | sed 1d | head -25
 compile_commands.json: ## for clangd and other tools
 	@$(MAKE) --no-print-directory -Bnk tests 2>/dev/null | tests/compile-commands > $@
+
+# ---- showing it ---------------------------------------------------------------------------------------------------
+DEMO_STEPS ?= 4000
+demo: ## set up, build, train a character model on the processor and show what it writes
+	@.ci/setup
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@echo 'micac --device cpu --optimize O2 examples/charmlp/charmlp.mica -o $(B)/charmlp'
+	@$(B)/bin/micac --device cpu --optimize O2 examples/charmlp/charmlp.mica -o $(B)/charmlp
+	@rm -f $(B)/demo.safetensors
+	@echo '$(B)/charmlp examples/data/shakespeare.txt $(DEMO_STEPS)'
+	@$(B)/charmlp examples/data/shakespeare.txt $(DEMO_STEPS) $(B)/demo.safetensors
+bench: all ## measure against C and print the table (bench/README.md)
+	@bench/run.sh

@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   const std::string folder = argv[1];
-  std::set<uint32_t> start, continues, excluded;
+  std::set<uint32_t> start, continues, excluded, unsettled;
   properties(folder + "/DerivedCoreProperties.txt",
              [&](uint32_t first, uint32_t last, const std::string &property) {
                for (uint32_t c = first; c <= last; ++c) {
@@ -70,8 +70,10 @@ int main(int argc, char **argv) {
              });
   properties(folder + "/DerivedNormalizationProps.txt",
              [&](uint32_t first, uint32_t last, const std::string &property) {
-               if (property == "Full_Composition_Exclusion")
-                 for (uint32_t c = first; c <= last; ++c) excluded.insert(c);
+               for (uint32_t c = first; c <= last; ++c) {
+                 if (property == "Full_Composition_Exclusion") excluded.insert(c);
+                 if (property == "NFC_QC") unsettled.insert(c); // the file lists No and Maybe
+               }
              });
 
   // UnicodeData.txt: field 3 is the combining class, field 5 a decomposition (canonical where it names no
@@ -95,6 +97,7 @@ int main(int argc, char **argv) {
   out << "// Generated from Unicode's tables by ir-spec/gen/unicode.cc.\n";
   print_ranges(out, "kStart", start);
   print_ranges(out, "kContinue", continues);
+  print_ranges(out, "kUnsettled", unsettled);
   out << "constexpr CombiningClass kClasses[] = {\n";
   for (const auto &[code, combining] : classes) out << "    {" << code << ", " << combining << "},\n";
   out << "};\nconstexpr Decomposition kDecompositions[] = {\n"; // code, first, second (0: none), may compose

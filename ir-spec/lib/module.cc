@@ -126,7 +126,13 @@ size_t find_indexed(const Sequence &list, std::unordered_map<std::string_view, s
     for (; indexed < list.size(); ++indexed) index[name_of(list[indexed])] = indexed;
     auto it = index.find(name);
     if (it != index.end() && hit(it->second)) return it->second;
-    if (it == index.end() && indexed == list.size() && index.size() == list.size()) break;
+    // A name that was appended after a removal may be in no index yet: a miss, which is rare, looks at them
+    // all.
+    if (it == index.end()) {
+      size_t i = 0;
+      while (i < list.size() && !hit(i)) ++i;
+      return i;
+    }
     index.clear();
     indexed = 0;
   }

@@ -317,6 +317,7 @@ private:
   Variable read_variable_rest(std::string_view name) {
     Variable v;
     v.name = name;
+    if (name.find('.') != std::string_view::npos) fail("a variable's name holds no dot");
     expect(':');
     v.type = read_type();
     if (accept('=')) v.first = read_constant(v.type);
@@ -616,18 +617,6 @@ private:
     return finish(op);
   }
 
-  /// The type of a unit's variable or of a local of the function that is read; null where there is none.
-  const Type *variable_type(std::string_view name, bool global) {
-    if (global) {
-      const Variable *v = module_.find_variable(name);
-      return v ? v->type : nullptr;
-    }
-    if (func_)
-      for (const Variable &v : func_->locals)
-        if (v.name == name) return v.type;
-    return nullptr;
-  }
-
   void read_path(Op &op) {
     Path *path = module_.new_path();
     op.path = path;
@@ -635,19 +624,19 @@ private:
     std::string_view fields;
     if (lex_.kind == Token::symbol || lex_.kind == Token::local) {
       path->base = lex_.kind == Token::symbol ? Path::Base::global : Path::Base::local;
-      // The compiler's own variables have dots in their names (`@program.exit`), fields follow after dots
-      // too: the longest known name is the variable.
-      const bool global = path->base == Path::Base::global;
-      size_t end = lex_.text.size();
-      for (;;) {
-        path->symbol = lex_.text.substr(0, end);
-        type = variable_type(path->symbol, global);
-        if (type || (end = path->symbol.rfind('.')) == std::string_view::npos) break;
+      size_t dot = lex_.text.find('.');
+      path->symbol = lex_.text.substr(0, dot);
+      if (dot != std::string_view::npos) fields = lex_.text.substr(dot + 1);
+      if (path->base == Path::Base::global) {
+        const Variable *v = module_.find_variable(path->symbol);
+        if (!v) fail("no unit variable @" + std::string(path->symbol));
+        type = v->type;
+      } else {
+        if (func_)
+          for (const Variable &v : func_->locals)
+            if (v.name == path->symbol) type = v.type;
+        if (!type) fail("no local variable $" + std::string(path->symbol));
       }
-      if (!type)
-        fail((global ? "no unit variable @" : "no local variable $") +
-             std::string(lex_.text.substr(0, lex_.text.find('.'))));
-      if (path->symbol.size() < lex_.text.size()) fields = lex_.text.substr(path->symbol.size() + 1);
       lex_.next();
     } else {
       path->base = Path::Base::pointer;

@@ -73,6 +73,23 @@ uint32_t compose(uint32_t a, uint32_t b) {
   return it == pairs.end() ? 0 : it->second;
 }
 
+/// The quick check of UAX #15: true where the text surely is in form C, as nearly every text is.
+bool is_settled(std::string_view text) {
+  int last = 0;
+  for (size_t at = 0; at < text.size();) {
+    uint32_t code = static_cast<unsigned char>(text[at]) < 0x80 ? static_cast<unsigned char>(text[at++])
+                                                                : decode_utf8(text, at);
+    if (code < 0xC0) { // no mark and nothing that joins
+      last = 0;
+      continue;
+    }
+    int combining = combining_class(code);
+    if (code == kBadUtf8 || (combining && last > combining) || in_ranges(kUnsettled, code)) return false;
+    last = combining;
+  }
+  return true;
+}
+
 } // namespace
 
 uint32_t decode_utf8(std::string_view text, size_t &at) {
@@ -118,10 +135,13 @@ bool is_name_start(uint32_t code) { return in_ranges(kStart, code); }
 bool is_name_continue(uint32_t code) { return in_ranges(kContinue, code); }
 
 std::string to_nfc(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
-    return std::string(text);
+  if (is_settled(text)) return std::string(text);
   std::vector<uint32_t> codes;
-  for (size_t at = 0; at < text.size();) decompose(decode_utf8(text, at), codes);
+  for (size_t at = 0; at < text.size();) {
+    uint32_t code = decode_utf8(text, at);
+    if (code == kBadUtf8) return std::string(text); // the caller's text is none; it comes back as it is
+    decompose(code, codes);
+  }
   // Canonical order: stable by combining class between starters.
   for (size_t i = 0; i < codes.size();) {
     size_t j = i;

@@ -36,7 +36,7 @@ MICA_INLINE double gelu_tanh_f64(double x) {
   Pair q = multiply(divide(above, below), c);
   double y = whole(q);
   y = deep && negative ? scale(whole(multiply(s.value, c)), s.k) : y;
-  y = x > 30.0 ? x : y;
+  y = x > 30.0 || x == 0.0 ? x : y; // -0 too
   return x != x ? x : y;
 }
 

@@ -2,7 +2,7 @@
 #include "spectra/unicode.h"
 #include "unit.h"
 
-#include <cstring>
+#include <bit>
 
 namespace mica::codegen {
 namespace {
@@ -68,11 +68,15 @@ llvm::Constant *Unit::constant(const spectra::AttrValue &value, const Type *type
     llvm::APFloat real(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits->bits));
     bool loses = false;
     // A NaN's sign and payload stay; an f32's double holds its value exactly.
-    real.convert(t->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    bool is_bfloat = type->scalar == Scalar::bf16;
+    real.convert(is_bfloat ? llvm::APFloat::BFloat() : t->getFltSemantics(),
+                 llvm::APFloat::rmNearestTiesToEven, &loses);
+    if (is_bfloat) return llvm::ConstantInt::get(context, real.bitcastToAPInt());
     return llvm::ConstantFP::get(context, real);
   }
   if (const int64_t *integer = std::get_if<int64_t>(&value)) {
-    if (t->isFloatingPointTy()) return llvm::ConstantFP::get(t, static_cast<double>(*integer));
+    if (type->is_float())
+      return constant(spectra::FloatBits{std::bit_cast<uint64_t>(static_cast<double>(*integer))}, type);
     return llvm::ConstantInt::get(t, static_cast<uint64_t>(*integer), true, true);
   }
   return llvm::Constant::getNullValue(t);
@@ -97,13 +101,27 @@ llvm::Function *Unit::function(const spectra::Func *func) {
   std::vector<llvm::Type *> parameters;
   for (const Value *v : func->body->args) parameters.push_back(type_of(v->type));
   llvm::Type *result = func->result ? type_of(func->result) : llvm::Type::getVoidTy(context);
-  // A procedure may be called through a value, with a frame first; the C name of an external one is its own.
+  // A C function has its C name, and what a unit exports the name that other units import it by. All else is
+  // named after its unit: a procedure called `memcpy` must not become the memcpy that LLVM calls.
   bool visible = func->external || func->exported;
-  f = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
-                             visible ? llvm::GlobalValue::ExternalLinkage
-                                     : llvm::GlobalValue::InternalLinkage,
-                             llvm::StringRef(func->name.data(), func->name.size()), *module);
+  std::string name(func->name);
+  if (!visible) name = spectra.name + "." + name;
+  f = llvm::Function::Create(
+      llvm::FunctionType::get(result, parameters, false),
+      visible ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage, name, *module);
   f->setDoesNotThrow();
+  if (visible) { // the System V ABI wants small integers extended as C does
+    auto extension = [](const Type *type) {
+      if (!type || !type->is_scalar() || type->gpu || spectra::scalar_bytes(type->scalar) >= 4 ||
+          type->is_float())
+        return llvm::Attribute::None;
+      return type->is_signed() ? llvm::Attribute::SExt : llvm::Attribute::ZExt;
+    };
+    for (size_t i = 0; i < func->body->args.size(); ++i)
+      if (auto kind = extension(func->body->args[i]->type); kind != llvm::Attribute::None)
+        f->addParamAttr(static_cast<unsigned>(i), kind);
+    if (auto kind = extension(func->result); kind != llvm::Attribute::None) f->addRetAttr(kind);
+  }
   return f;
 }
 

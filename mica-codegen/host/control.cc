@@ -131,13 +131,13 @@ void FunctionEmitter::emit_for(const Op &op) {
     for (size_t i = 1; i < body.args.size(); ++i)
       carried.push_back(llvm::PoisonValue::get(phis[i]->getType()));
   }
-  llvm::BasicBlock *body_end = next;
-  (void)body_end;
   b_.SetInsertPoint(next);
   b_.CreateCondBr(b_.CreateICmpEQ(phis[0], last), after, step_block);
   b_.SetInsertPoint(step_block);
   LValue amount = llvm::ConstantInt::get(type, by);
-  LValue stepped = down ? b_.CreateSub(phis[0], amount) : b_.CreateAdd(phis[0], amount);
+  // A step is taken only short of the last value, so it never wraps.
+  LValue stepped = down ? b_.CreateSub(phis[0], amount, "", !is_signed, is_signed)
+                        : b_.CreateAdd(phis[0], amount, "", !is_signed, is_signed);
   b_.CreateBr(turn);
   phis[0]->addIncoming(stepped, step_block);
   for (size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(carried[i - 1], step_block);
@@ -222,7 +222,13 @@ void FunctionEmitter::emit_call(const Op &op) {
   const spectra::Func *callee = unit_.spectra.find_func(op.symbol);
   llvm::SmallVector<LValue> arguments;
   for (const Value *v : op.operands) arguments.push_back(value(v));
-  llvm::CallInst *result = b_.CreateCall(unit_.function(callee), arguments);
+  llvm::Function *target = unit_.function(callee);
+  llvm::CallInst *result = b_.CreateCall(target, arguments);
+  result->setAttributes(
+      target->getAttributes().removeFnAttributes(unit_.context)); // how C extends small integers
+  // What the program's body does once gains nothing by inlining, and a body that swallows a whole large
+  // program takes the optimizer many times as long.
+  if (func_.name == "program.main" && loops_.empty()) result->setIsNoInline();
   if (!op.results.empty()) define(op.result(), result);
 }
 
@@ -265,6 +271,7 @@ void FunctionEmitter::emit_closure(const Op &op) {
       llvm::SmallVector<LValue> arguments;
       for (unsigned i = 1; i < thunk->arg_size(); ++i) arguments.push_back(thunk->getArg(i));
       llvm::CallInst *answer = t.CreateCall(code, arguments);
+      answer->setAttributes(code->getAttributes().removeFnAttributes(unit_.context));
       if (answer->getType()->isVoidTy())
         t.CreateRetVoid();
       else

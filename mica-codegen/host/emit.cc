@@ -23,7 +23,7 @@ namespace {
 constexpr const char *kTriple = "x86_64-pc-linux-gnu";
 constexpr const char *kCpu = "x86-64-v3";
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &options) {
+std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &options, bool has_kernels) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -36,7 +36,9 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &opti
       llvm::FPOpFusion::Strict; // a fused multiply-add is an operation of its own
   target_options.DataSections = true;
   target_options.FunctionSections = true;
-  llvm::CodeGenOptLevel level = !options.optimizes()   ? llvm::CodeGenOptLevel::None
+  // With kernels beside it, user code is marked `optnone` one by one (keep_user_code).
+  bool plain = !options.optimizes() && !has_kernels;
+  llvm::CodeGenOptLevel level = plain                  ? llvm::CodeGenOptLevel::None
                                 : options.tier == "O1" ? llvm::CodeGenOptLevel::Less
                                 : options.tier == "O3" ? llvm::CodeGenOptLevel::Aggressive
                                                        : llvm::CodeGenOptLevel::Default;
@@ -62,6 +64,7 @@ void link_math(Unit &unit) {
     if (!f.isDeclaration()) own.insert(f.getName().str());
   if (llvm::Linker::linkModules(*unit.module, std::move(*math), llvm::Linker::LinkOnlyNeeded))
     throw std::runtime_error("the math library doesn't link");
+  if (llvm::NamedMDNode *ident = unit.module->getNamedMetadata("llvm.ident")) ident->eraseFromParent();
   for (llvm::Function &f : *unit.module) {
     if (f.isDeclaration() || own.count(f.getName().str())) continue;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -82,23 +85,31 @@ void keep_user_code(Unit &unit) {
     if (f->isDeclaration()) continue;
     f->addFnAttr(llvm::Attribute::NoInline);
     f->addFnAttr(llvm::Attribute::OptimizeNone);
+    f->addFnAttr("frame-pointer", "all");
   }
+}
+
+/// A fault of this stage shows here, with the function that it made wrong, and not as a crash inside LLVM.
+void check_made_code(const llvm::Module &module) {
+  std::string breach;
+  llvm::raw_string_ostream stream(breach);
+  for (const llvm::Function &f : module)
+    if (llvm::verifyFunction(f, &stream))
+      throw std::logic_error("made wrong LLVM code in @" + f.getName().str() + ": " + breach);
+  if (llvm::verifyModule(module, &stream)) throw std::logic_error("made wrong LLVM code: " + breach);
 }
 
 } // namespace
 
 std::string emit_assembly(Unit &unit) {
   const spectra::Options &options = unit.spectra.options;
-  std::unique_ptr<llvm::TargetMachine> machine = target_machine(options);
+  std::unique_ptr<llvm::TargetMachine> machine = target_machine(options, !unit.bodies.empty());
   unit.module->setTargetTriple(llvm::Triple(kTriple));
   unit.module->setDataLayout(machine->createDataLayout());
   unit.module->setPICLevel(llvm::PICLevel::BigPIC);
   unit.module->setPIELevel(llvm::PIELevel::Large);
   if (unit.debug) unit.debug->finalize();
-  std::string breach;
-  llvm::raw_string_ostream breach_stream(breach);
-  if (llvm::verifyModule(*unit.module, &breach_stream))
-    throw std::logic_error("made wrong LLVM code: " + breach);
+  check_made_code(*unit.module);
   if (!options.optimizes()) keep_user_code(unit);
   link_math(unit);
   for (llvm::Function &f : *unit.module)

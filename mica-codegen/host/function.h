@@ -14,7 +14,10 @@ private:
   using LValue = llvm::Value *;
 
   // functions.cc
+  void show_parameter(const Value &v, llvm::Argument *argument, unsigned number);
   void emit_locals();
+  void show_local(const spectra::Variable &local, LValue address);
+  bool is_entry_copy(const Op &op) const;
   void emit_region(const spectra::Region &region);
   void emit_op(const Op &op);
   void set_location(const Op &op);
@@ -35,6 +38,7 @@ private:
   const Type *path_end(const Op &op) const;
   LValue load(const Type *type, LValue address);
   void store(const Type *type, LValue v, LValue address);
+  void tag(llvm::Instruction *access, const char *what);
 
   // control.cc
   void emit_if(const Op &op);
@@ -69,7 +73,7 @@ private:
   const spectra::Func &func_;
   llvm::Function *function_;
   Builder b_;
-  std::vector<LValue> values_;
+  std::vector<LValue> &values_;
   std::map<std::string_view, LValue> locals_;
   std::vector<Loop> loops_;
   std::vector<Arena> arenas_;

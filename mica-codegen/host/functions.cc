@@ -1,4 +1,5 @@
 // A function: its locals, its regions, and which part emits each operation.
+#include "card/card.h"
 #include "function.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -12,7 +13,7 @@ constexpr int64_t kLargeLocal = 16 << 10;
 } // namespace
 
 FunctionEmitter::FunctionEmitter(Unit &unit, const spectra::Func &func)
-    : unit_(unit), func_(func), function_(unit.function(&func)), b_(unit.context) {
+    : unit_(unit), func_(func), function_(unit.function(&func)), b_(unit.context), values_(unit.values) {
   values_.resize(unit.spectra.value_count, nullptr);
 }
 
@@ -28,19 +29,9 @@ FunctionEmitter::LValue FunctionEmitter::entry_slot(llvm::Type *type, const char
 void FunctionEmitter::emit() {
   b_.SetInsertPoint(llvm::BasicBlock::Create(unit_.context, "entry", function_));
   if (unit_.debug) {
-    llvm::DIFile *file =
-        unit_.debug_files[func_.place.file < unit_.debug_files.size() ? func_.place.file : 0];
     llvm::SmallVector<llvm::Metadata *> types{func_.result ? unit_.debug_type(func_.result) : nullptr};
     for (const Value *v : func_.body->args) types.push_back(unit_.debug_type(v->type));
-    llvm::DISubroutineType *type =
-        unit_.debug->createSubroutineType(unit_.debug->getOrCreateTypeArray(types));
-    llvm::StringRef name(func_.name.data(), func_.name.size());
-    unsigned line = std::max<unsigned>(func_.place.line, 1);
-    subprogram_ = unit_.debug->createFunction(
-        file, name, name, file, line, type, line, llvm::DINode::FlagPrototyped,
-        llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagLocalToUnit);
-    function_->setSubprogram(subprogram_);
-    b_.SetCurrentDebugLocation(llvm::DILocation::get(unit_.context, line, 0, subprogram_));
+    subprogram_ = unit_.debug_function(function_, func_.name, func_.place, types, false);
   }
   for (size_t i = 0; i < func_.body->args.size(); ++i) {
     llvm::Argument *argument = function_->getArg(static_cast<unsigned>(i));
@@ -49,9 +40,34 @@ void FunctionEmitter::emit() {
     if (!argument->getType()->isStructTy())
       function_->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::NoUndef);
     define(v, argument);
+    show_parameter(*v, argument, static_cast<unsigned>(i) + 1);
   }
   emit_locals();
+  // What stood so far has no line, so that a breakpoint on the function stops where its variables are ready.
+  if (unit_.debug)
+    b_.SetCurrentDebugLocation(llvm::DILocation::get(unit_.context, subprogram_->getLine(), 0, subprogram_));
   emit_region(*func_.body);
+}
+
+/// A parameter that the source names, for the debugger: in memory where nothing is optimized, else by value.
+void FunctionEmitter::show_parameter(const Value &v, llvm::Argument *argument, unsigned number) {
+  if (!unit_.debug || v.name.empty() || v.type->kind == TypeKind::frame) return;
+  for (const spectra::Variable &local : func_.locals)
+    if (local.name == v.name) return; // mica-check copied it to a local, which the source sees
+  llvm::StringRef name(v.name.data(), v.name.size());
+  llvm::DILocalVariable *variable =
+      unit_.debug->createParameterVariable(subprogram_, name, number, subprogram_->getFile(),
+                                           subprogram_->getLine(), unit_.debug_type(v.type), true);
+  llvm::DILocation *location = llvm::DILocation::get(unit_.context, subprogram_->getLine(), 0, subprogram_);
+  if (unit_.spectra.options.optimizes()) {
+    unit_.debug->insertDbgValueIntrinsic(argument, variable, unit_.debug->createExpression(), location,
+                                         b_.GetInsertBlock());
+    return;
+  }
+  unsigned align = static_cast<unsigned>(std::clamp<int64_t>(spectra::align_of(v.type), 1, 8));
+  LValue slot = entry_slot(unit_.memory_type(v.type), "", 1, align);
+  store(v.type, argument, slot);
+  unit_.debug->insertDeclare(slot, variable, unit_.debug->createExpression(), location, b_.GetInsertBlock());
 }
 
 void FunctionEmitter::emit_locals() {
@@ -77,19 +93,45 @@ void FunctionEmitter::emit_locals() {
         b_.CreateMemSet(address, b_.getInt8(0), static_cast<uint64_t>(size), llvm::Align(align));
     }
     locals_[local.name] = address;
-    if (unit_.debug && local.place && llvm::isa<llvm::AllocaInst>(address)) {
-      llvm::DILocalVariable *variable = unit_.debug->createAutoVariable(
-          subprogram_, name, subprogram_->getFile(), local.place.line, unit_.debug_type(local.type), true);
-      unit_.debug->insertDeclare(
-          address, variable, unit_.debug->createExpression(),
-          llvm::DILocation::get(unit_.context, local.place.line, local.place.column, subprogram_),
-          b_.GetInsertBlock());
-    }
+    if (unit_.debug && local.place) show_local(local, address);
   }
+}
+
+void FunctionEmitter::show_local(const spectra::Variable &local, LValue address) {
+  llvm::StringRef name(local.name.data(), local.name.size());
+  unsigned parameter = 0; // its number where mica-check made the local of a parameter
+  for (size_t i = 0; i < func_.body->args.size(); ++i)
+    if (func_.body->args[i]->name == local.name) parameter = static_cast<unsigned>(i) + 1;
+  llvm::DIFile *file = subprogram_->getFile();
+  llvm::DIType *type = unit_.debug_type(local.type);
+  llvm::DILocalVariable *variable =
+      parameter ? unit_.debug->createParameterVariable(subprogram_, name, parameter, file, local.place.line,
+                                                       type, true)
+                : unit_.debug->createAutoVariable(subprogram_, name, file, local.place.line, type, true);
+  // What lies on the heap is reached through a pointer that the debugger finds in a slot.
+  llvm::DIExpression *expression = unit_.debug->createExpression();
+  if (!llvm::isa<llvm::AllocaInst>(address)) {
+    if (unit_.spectra.options.optimizes()) return;
+    LValue slot = entry_slot(unit_.pointer(), "");
+    b_.CreateStore(address, slot);
+    address = slot;
+    expression = unit_.debug->createExpression({llvm::dwarf::DW_OP_deref});
+  }
+  unit_.debug->insertDeclare(
+      address, variable, expression,
+      llvm::DILocation::get(unit_.context, local.place.line, local.place.column, subprogram_),
+      b_.GetInsertBlock());
+}
+
+/// Whether this is mica-check's copy of a parameter into its local: part of the entry, as a debugger sees it.
+bool FunctionEmitter::is_entry_copy(const Op &op) const {
+  return op.code == OpCode::write && op.path->base == spectra::Path::Base::local && op.path->steps.empty() &&
+         op.arg(0)->region == func_.body && op.arg(0)->name == op.path->symbol;
 }
 
 void FunctionEmitter::set_location(const Op &op) {
   if (!unit_.debug || !op.place()) return;
+  if (is_entry_copy(op)) return b_.SetCurrentDebugLocation(llvm::DebugLoc());
   b_.SetCurrentDebugLocation(
       llvm::DILocation::get(unit_.context, op.place().line, op.place().column, subprogram_));
 }
@@ -127,6 +169,11 @@ void FunctionEmitter::emit_op(const Op &op) {
   }
   llvm::SmallVector<LValue> operands;
   for (const Value *v : op.operands) operands.push_back(value(v));
+  if (is_card_op(unit_, op)) {
+    LValue result = emit_card_op(unit_, b_, op, operands);
+    if (op.result()) define(op.result(), result);
+    return;
+  }
   if (op.code == OpCode::launch) return emit_launch(unit_, b_, op, operands);
   if (op.code == OpCode::run) return emit_run(unit_, b_, op, operands);
   if (emit_check(op) || emit_library(op)) return;

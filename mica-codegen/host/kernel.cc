@@ -61,7 +61,7 @@ bool is_by_value(const spectra::Kernel &kernel, size_t i) {
 }
 
 KernelEmitter::KernelEmitter(Unit &unit, const spectra::Kernel &kernel, const std::string &name)
-    : unit_(unit), kernel_(kernel), b_(unit.context) {
+    : unit_(unit), kernel_(kernel), b_(unit.context), values_(unit.values) {
   llvm::FunctionType *type =
       llvm::FunctionType::get(b_.getVoidTy(), {unit.pointer(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, *unit.module);
@@ -73,14 +73,9 @@ void KernelEmitter::begin(size_t words) {
   b_.SetInsertPoint(llvm::BasicBlock::Create(unit_.context, "entry", function_));
   if (unit_.debug) {
     Place place = kernel_.places.empty() ? Place{} : kernel_.places[0];
-    llvm::DIFile *file = unit_.debug_files[place.file < unit_.debug_files.size() ? place.file : 0];
-    llvm::DISubroutineType *type = unit_.debug->createSubroutineType(unit_.debug->getOrCreateTypeArray({}));
     unsigned line = std::max<unsigned>(place.line, 1);
-    llvm::DISubprogram *subprogram = unit_.debug->createFunction(
-        file, function_->getName(), function_->getName(), file, line, type, line,
-        llvm::DINode::FlagArtificial,
-        llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagLocalToUnit);
-    function_->setSubprogram(subprogram);
+    std::string name = function_->getName().str();
+    llvm::DISubprogram *subprogram = unit_.debug_function(function_, name, place, {}, true);
     b_.SetCurrentDebugLocation(llvm::DILocation::get(unit_.context, line, 0, subprogram));
   }
   LValue context = function_->getArg(0);

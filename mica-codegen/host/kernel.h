@@ -58,7 +58,7 @@ protected:
   Builder b_;
   LValue begin_ = nullptr, end_ = nullptr;
   std::vector<LValue> arguments_; ///< parameters (pointers, or scalars by value), then the results' pointers
-  std::vector<LValue> values_;
+  std::vector<LValue> &values_;
   llvm::MDNode *access_group_ = nullptr; ///< of the parallel loop being emitted
 };
 

@@ -223,9 +223,12 @@ private:
     switch (op.code) {
     case OpCode::row_sum:
     case OpCode::row_mean: // 0 + x, divided by 1
-      define(op.result(), op.operands[0]->type->is_float()
-                              ? b_.CreateFAdd(llvm::Constant::getNullValue(x->getType()), x)
-                              : x);
+      if (op.operands[0]->type->is_float()) {
+        LValue wide = widen_half(b_, x, op.operands[0]->type);
+        wide = b_.CreateFAdd(llvm::Constant::getNullValue(wide->getType()), wide);
+        x = narrow_half(unit_, b_, wide, op.result()->type);
+      }
+      define(op.result(), x);
       return;
     case OpCode::row_max:
     case OpCode::reshape: define(op.result(), x); return;
@@ -303,9 +306,9 @@ private:
       for (const Accumulator &a : sums) {
         if (!a.lanes || a.op->operands[0]->type->cells() != length) continue;
         cell_of(a.op->operands[0]);
-        const Type *type = a.op->operands[0]->type;
+        const Type *type = lane_type(a.op->operands[0]->type);
         LValue old = load_cell(type, a.lanes, lane);
-        LValue x = value(a.op->operands[0]);
+        LValue x = widen_half(b_, value(a.op->operands[0]), a.op->operands[0]->type);
         store_cell(type, combine(a.op->code, type, old, x), a.lanes, lane);
       }
     };
@@ -333,7 +336,14 @@ private:
                               {a->getType()}, {a, b});
   }
 
-  LValue lane_slots(const Type *row, OpCode code) {
+  /// Halves add and compare in float32.
+  const Type *lane_type(const Type *row) {
+    bool half = row->scalar == Scalar::f16 || row->scalar == Scalar::bf16;
+    return unit_.spectra.types.scalar(half ? Scalar::f32 : row->scalar);
+  }
+
+  LValue lane_slots(const Type *item, OpCode code) {
+    const Type *row = lane_type(item);
     llvm::Type *cell = unit_.scalar_type(row->scalar);
     llvm::BasicBlock &entry = function_->getEntryBlock();
     Builder at_entry(&entry, entry.begin());
@@ -359,6 +369,7 @@ private:
     int64_t length = type->cells();
     LValue result = nullptr;
     if (a.lanes) {
+      type = lane_type(type);
       // The tree: +8, +4, +2, +1.
       for (int64_t half = kLanes / 2; half >= 1; half /= 2)
         loop(int64(0), int64(half), "tree", true, [&](LValue lane) {
@@ -381,10 +392,9 @@ private:
                              : llvm::Constant::getNullValue(unit_.scalar_type(type->scalar));
       result = b_.CreateSelect(none, llvm::Constant::getNullValue(picked->getType()), picked);
     } else if (type->is_float()) {
-      bool wide = type->scalar == Scalar::f64;
-      llvm::FunctionCallee f =
-          unit_.runtime(wide ? "mica_sum_f64" : "mica_sum_f32", unit_.scalar_type(type->scalar),
-                        {unit_.pointer(), b_.getInt64Ty()});
+      std::string name = std::string("mica_sum_") + spectra::scalar_name(type->scalar);
+      llvm::FunctionCallee f = unit_.runtime(name.c_str(), unit_.scalar_type(lane_type(type)->scalar),
+                                             {unit_.pointer(), b_.getInt64Ty()});
       result = b_.CreateCall(f, {memory_of(x), int64(length)});
     } else {
       llvm::FunctionCallee f =
@@ -397,6 +407,7 @@ private:
       LValue count = llvm::ConstantFP::get(result->getType(), static_cast<double>(length));
       result = b_.CreateFDiv(result, count);
     }
+    if (result->getType()->isFloatTy()) result = narrow_half(unit_, b_, result, op.result()->type);
     define(op.result(), result);
   }
 

@@ -142,24 +142,11 @@ private:
         throw std::logic_error("a reduction over dimensions that are neither leading nor trailing");
     LValue type = int32(runtime_type(cell));
     if (kind == "sum" || kind == "mean") {
-      if (leading && kept != 1) {
-        llvm::FunctionCallee f = unit_.runtime(
-            "mica_column_sum", b_.getVoidTy(),
-            {b_.getInt32Ty(), unit_.pointer(), b_.getInt64Ty(), b_.getInt64Ty(), unit_.pointer()});
-        b_.CreateCall(f, {type, source, int64(reduced), int64(kept), target});
-      } else {
-        each(kept, [&](LValue i) {
-          store(result, sum(cell, at(cell, source, i, reduced), reduced), at(result, target, i, 1));
-        });
-      }
-      if (kind == "mean")
-        each(kept, [&](LValue i) {
-          LValue place = at(result, target, i, 1);
-          LValue total = load(result, place);
-          store(result,
-                b_.CreateFDiv(total, llvm::ConstantFP::get(total->getType(), static_cast<double>(reduced))),
-                place);
-        });
+      if (leading && kept != 1) return columns(source, cell, target, result, reduced, kept, kind == "mean");
+      each(kept, [&](LValue i) {
+        LValue total = sum(cell, at(cell, source, i, reduced), reduced);
+        store(result, kind == "mean" ? divided(total, reduced) : total, at(result, target, i, 1));
+      });
       return;
     }
     if (leading && kept != 1) throw std::logic_error("max and min over columns");
@@ -176,25 +163,66 @@ private:
     });
   }
 
+  LValue divided(LValue total, int64_t count) {
+    return b_.CreateFDiv(total, llvm::ConstantFP::get(total->getType(), static_cast<double>(count)));
+  }
+
+  /// Sums of columns. Means of halves are divided before they are rounded, so they go by way of float32.
+  void columns(LValue source, const Type *cell, LValue target, const Type *result, int64_t rows, int64_t kept,
+               bool mean) {
+    auto column_sum = [&](const Type *type, LValue from, LValue to) {
+      llvm::FunctionCallee f = unit_.runtime(
+          "mica_column_sum", b_.getVoidTy(),
+          {b_.getInt32Ty(), unit_.pointer(), b_.getInt64Ty(), b_.getInt64Ty(), unit_.pointer()});
+      b_.CreateCall(f, {int32(runtime_type(type)), from, int64(rows), int64(kept), to});
+    };
+    bool half = cell->scalar == Scalar::f16 || cell->scalar == Scalar::bf16;
+    if (!mean) return column_sum(cell, source, target);
+    if (!half) {
+      column_sum(cell, source, target);
+      each(kept, [&](LValue i) {
+        LValue place = at(result, target, i, 1);
+        store(result, divided(load(result, place), rows), place);
+      });
+      return;
+    }
+    const Type *wide = unit_.spectra.types.scalar(Scalar::f32);
+    auto [file, line] = place_arguments(unit_, op_.place());
+    LValue scratch =
+        b_.CreateCall(unit_.runtime("mica_arena", unit_.pointer(),
+                                    {unit_.pointer(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getInt32Ty()}),
+                      {file, line, int64((rows + 1) * kept * 4), int32(0)});
+    LValue sums = at(wide, scratch, int64(rows * kept), 1);
+    each(rows * kept,
+         [&](LValue i) { store(wide, load(cell, at(cell, source, i, 1)), at(wide, scratch, i, 1)); });
+    column_sum(wide, scratch, sums);
+    each(kept, [&](LValue i) {
+      store(result, divided(load(wide, at(wide, sums, i, 1)), rows), at(result, target, i, 1));
+    });
+    b_.CreateCall(unit_.runtime("mica_arena_free", b_.getVoidTy(), {unit_.pointer()}), {scratch});
+  }
+
   LValue at(const Type *type, LValue base, LValue i, int64_t step) {
     llvm::Type *t = type->is_bool() ? b_.getInt8Ty() : unit_.scalar_type(type->scalar);
     return b_.CreateInBoundsGEP(t, base, step == 1 ? i : b_.CreateNSWMul(i, int64(step)));
   }
   LValue load(const Type *type, LValue place) {
     if (type->is_bool()) return b_.CreateTrunc(b_.CreateLoad(b_.getInt8Ty(), place), b_.getInt1Ty());
-    return b_.CreateLoad(unit_.scalar_type(type->scalar), place);
+    return widen_half(b_, b_.CreateLoad(unit_.scalar_type(type->scalar), place), type);
   }
+  /// Of a float: in the type that halves compute in.
   void store(const Type *type, LValue v, LValue place) {
     if (type->is_bool()) v = b_.CreateZExt(v, b_.getInt8Ty());
+    if (v->getType()->isFloatTy()) v = narrow_half(unit_, b_, v, type);
     b_.CreateStore(v, place);
   }
 
   LValue sum(const Type *cell, LValue from, int64_t count) {
     if (cell->is_float()) {
-      const char *name = cell->scalar == Scalar::f64 ? "mica_sum_f64" : "mica_sum_f32";
-      return b_.CreateCall(
-          unit_.runtime(name, unit_.scalar_type(cell->scalar), {unit_.pointer(), b_.getInt64Ty()}),
-          {from, int64(count)});
+      std::string name = std::string("mica_sum_") + spectra::scalar_name(cell->scalar);
+      llvm::Type *t = cell->scalar == Scalar::f64 ? b_.getDoubleTy() : b_.getFloatTy();
+      return b_.CreateCall(unit_.runtime(name.c_str(), t, {unit_.pointer(), b_.getInt64Ty()}),
+                           {from, int64(count)});
     }
     llvm::FunctionCallee f =
         unit_.runtime("mica_sum_int", b_.getInt64Ty(), {b_.getInt32Ty(), unit_.pointer(), b_.getInt64Ty()});
@@ -233,7 +261,8 @@ private:
   }
 
   LValue extreme(const Type *cell, LValue from, int64_t count, bool larger) {
-    llvm::Type *t = unit_.scalar_type(cell->scalar);
+    bool half = cell->scalar == Scalar::f16 || cell->scalar == Scalar::bf16;
+    llvm::Type *t = half ? b_.getFloatTy() : unit_.scalar_type(cell->scalar);
     unsigned bits = static_cast<unsigned>(t->getPrimitiveSizeInBits());
     LValue start = nullptr;
     if (cell->is_float())
@@ -335,7 +364,6 @@ private:
 
 void emit_launch(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<LValue> operands) {
   const Kernel *kernel = unit.spectra.find_kernel(op.symbol);
-  if (kernel->gpu) throw std::logic_error("a launch on the card reached the processor's side");
   Launch(unit, b, op, *kernel, operands).emit();
 }
 

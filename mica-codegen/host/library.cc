@@ -108,6 +108,8 @@ FunctionEmitter::LValue FunctionEmitter::print_arguments(const Op &op) {
           b_.getInt64Ty());
     } else {
       word0 = int64(v, type);
+      if (v->getType()->getIntegerBitWidth() == 128)
+        word1 = b_.CreateTrunc(b_.CreateLShr(v, 64), b_.getInt64Ty());
     }
     auto store_word = [&](uint64_t word, LValue what) {
       b_.CreateStore(what, b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots,
@@ -120,9 +122,9 @@ FunctionEmitter::LValue FunctionEmitter::print_arguments(const Op &op) {
   return slots;
 }
 
-/// Descriptors of what is saved or loaded (struct mica_tensor, 48 bytes), built on the stack.
+/// Descriptors of what is saved or loaded (struct mica_tensor, 40 bytes), built on the stack.
 void FunctionEmitter::emit_tensors(const Op &op, bool save) {
-  constexpr uint64_t kBytes = 48;
+  constexpr uint64_t kBytes = 40;
   const std::vector<std::string> &names = *op.texts(spectra::Attr::names);
   uint64_t count = static_cast<uint64_t>(op.arg_count() - 1);
   LValue table = entry_slot(b_.getInt8Ty(), "tensors", kBytes * count);
@@ -224,7 +226,13 @@ bool FunctionEmitter::emit_library(const Op &op) {
     if (size) b_.CreateMemMove(arg(op, 0), align, arg(op, 1), align, size);
     return true;
   }
-  case OpCode::view:
+  case OpCode::view: { // of a scalar: it is put into memory, as a value of one cell
+    const Type *type = op.arg(0)->type;
+    if (type->kind != TypeKind::scalar || type->gpu) return result(arg(op, 0)), true;
+    LValue slot = entry_slot(unit_.memory_type(type), "cell", 1, 64);
+    store(type, arg(op, 0), slot);
+    return result(slot), true;
+  }
   case OpCode::frame_of:
   case OpCode::frame_as: result(arg(op, 0)); return true;
   case OpCode::arena: emit_arena(op); return true;
@@ -263,9 +271,11 @@ bool FunctionEmitter::emit_library(const Op &op) {
                  b_.getInt64(static_cast<uint64_t>(op.arg_count())), print_arguments(op)}));
     return true;
   case OpCode::read_input:
-    call(
-        "mica_read", none,
-        {file, line, b_.getInt32(static_cast<uint32_t>(runtime_type(op.arg(0)->type->element))), arg(op, 0)});
+    if (op.arg_count())
+      call("mica_read", none,
+           {file, line, b_.getInt32(static_cast<uint32_t>(runtime_type(op.arg(0)->type->element))),
+            arg(op, 0)});
+    if (op.flag(spectra::Attr::newline)) call("mica_read_end", none, {});
     return true;
   case OpCode::parse_int:
   case OpCode::parse_float:
@@ -295,7 +305,19 @@ bool FunctionEmitter::emit_library(const Op &op) {
                                  {file, line, arg(op, 0), int64(arg(op, 1), op.arg(1)->type)}),
                             arg(op, 1)->getType(), true));
     return true;
-  case OpCode::random_float: result(call("mica_random_float", b_.getDoubleTy(), {arg(op, 0)})); return true;
+  case OpCode::random_float: {
+    LValue draw = call("mica_random_float", b_.getDoubleTy(), {arg(op, 0)});
+    const Type *type = op.result()->type;
+    if (type->scalar == Scalar::f64) return result(draw), true;
+    // A narrower type keeps the draw's leading bits: rounding could give 1.
+    double cells = type->scalar == Scalar::f32 ? 0x1p24 : type->scalar == Scalar::f16 ? 0x1p11 : 0x1p8;
+    LValue number =
+        b_.CreateFPToUI(b_.CreateFMul(draw, llvm::ConstantFP::get(draw->getType(), cells)), b_.getInt32Ty());
+    LValue kept = b_.CreateFMul(b_.CreateUIToFP(number, b_.getFloatTy()),
+                                llvm::ConstantFP::get(b_.getFloatTy(), 1 / cells));
+    result(narrow_half(unit_, b_, kept, type));
+    return true;
+  }
   case OpCode::draw: {
     LValue draw = llvm::PoisonValue::get(unit_.type_of(op.result()->type));
     draw = b_.CreateInsertValue(draw, b_.CreateLoad(b_.getInt64Ty(), arg(op, 0)), 0); // the key stands first

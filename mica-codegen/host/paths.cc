@@ -72,35 +72,60 @@ FunctionEmitter::LValue FunctionEmitter::path_address(const Op &op) {
   return base;
 }
 
+/// Says what kind of value an access moves. Places of different kinds never share memory: a pointer's type
+/// is never changed. So a store of a number leaves the pointers that a loop has read as they are.
+void FunctionEmitter::tag(llvm::Instruction *access, const char *what) {
+  if (!unit_.spectra.options.optimizes()) return;
+  llvm::MDNode *&node = unit_.access_kinds[what];
+  if (!node) {
+    llvm::MDBuilder build(unit_.context);
+    llvm::MDNode *kind = build.createTBAAScalarTypeNode(what, build.createTBAARoot("Mica"));
+    node = build.createTBAAStructTagNode(kind, kind, 0);
+  }
+  access->setMetadata(llvm::LLVMContext::MD_tbaa, node);
+}
+
+namespace {
+
+const char *kind_of(llvm::Type *word, const Type *type) {
+  if (word->isPointerTy()) return "pointer";
+  if (type->kind == TypeKind::scalar) return spectra::scalar_name(type->scalar);
+  return "word"; // a length, a key, a counter
+}
+
+} // namespace
+
 FunctionEmitter::LValue FunctionEmitter::load(const Type *type, LValue address) {
   llvm::Align align(static_cast<uint64_t>(std::min<int64_t>(spectra::align_of(type), 8)));
+  auto one = [&](llvm::Type *t, LValue from) {
+    llvm::LoadInst *load = b_.CreateAlignedLoad(t, from, align);
+    tag(load, kind_of(t, type));
+    return load;
+  };
   if (type->is_scalar() && type->is_bool() && !type->gpu)
-    return b_.CreateTrunc(b_.CreateAlignedLoad(b_.getInt8Ty(), address, align), b_.getInt1Ty());
+    return b_.CreateTrunc(one(b_.getInt8Ty(), address), b_.getInt1Ty());
   llvm::Type *t = unit_.type_of(type);
-  if (llvm::StructType *pair = llvm::dyn_cast<llvm::StructType>(t)) { // two words, each loaded as itself
-    LValue out = llvm::PoisonValue::get(pair);
-    for (unsigned i = 0; i < 2; ++i)
-      out = b_.CreateInsertValue(
-          out,
-          b_.CreateAlignedLoad(pair->getElementType(i),
-                               b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), address, 8 * i), align),
-          i);
-    return out;
+  llvm::StructType *pair = llvm::dyn_cast<llvm::StructType>(t);
+  if (!pair) return one(t, address);
+  LValue out = llvm::PoisonValue::get(pair); // two words, each loaded as itself
+  for (unsigned i = 0; i < 2; ++i) {
+    LValue at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), address, 8 * i);
+    out = b_.CreateInsertValue(out, one(pair->getElementType(i), at), i);
   }
-  return b_.CreateAlignedLoad(t, address, align);
+  return out;
 }
 
 void FunctionEmitter::store(const Type *type, LValue v, LValue address) {
   llvm::Align align(static_cast<uint64_t>(std::min<int64_t>(spectra::align_of(type), 8)));
-  if (type->is_scalar() && type->is_bool() && !type->gpu) {
-    b_.CreateAlignedStore(b_.CreateZExt(v, b_.getInt8Ty()), address, align);
-  } else if (v->getType()->isStructTy()) {
-    for (unsigned i = 0; i < 2; ++i)
-      b_.CreateAlignedStore(b_.CreateExtractValue(v, i),
-                            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), address, 8 * i), align);
-  } else {
-    b_.CreateAlignedStore(v, address, align);
-  }
+  auto one = [&](LValue what, LValue to) {
+    llvm::StoreInst *store = b_.CreateAlignedStore(what, to, align);
+    tag(store, kind_of(what->getType(), type));
+  };
+  if (type->is_scalar() && type->is_bool() && !type->gpu)
+    return one(b_.CreateZExt(v, b_.getInt8Ty()), address);
+  if (!v->getType()->isStructTy()) return one(v, address);
+  for (unsigned i = 0; i < 2; ++i)
+    one(b_.CreateExtractValue(v, i), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), address, 8 * i));
 }
 
 } // namespace mica::codegen

@@ -39,6 +39,8 @@ void emit_variables(Unit &unit) {
 }
 
 void emit_program_entry(Unit &unit) {
+  const spectra::Func *body = unit.spectra.find_func("program.main");
+  if (!body) return; // an object, which a program is linked with
   llvm::LLVMContext &c = unit.context;
   llvm::Type *i32 = unit.i(32);
   llvm::Type *i64 = unit.i(64);
@@ -55,13 +57,25 @@ void emit_program_entry(Unit &unit) {
   constexpr uint32_t kAbi = 1, kReleaseFlags = 7, kAllFlags = 127; // MICA_ABI and mica_flag of micart.h
   auto word = [&](uint64_t value) { return llvm::ConstantInt::get(i64, value); };
   llvm::Constant *null = llvm::ConstantPointerNull::get(unit.pointer());
+  // mica-link defines the fat binary where there is code for the card; else both words are 0.
+  llvm::Constant *fat_binary = null;
+  llvm::Constant *fat_binary_size = word(0);
+  if (unit.spectra.options.device == "gpu") {
+    auto weak = [&](const char *name) {
+      return new llvm::GlobalVariable(*unit.module, unit.i(8), true, llvm::GlobalValue::ExternalWeakLinkage,
+                                      nullptr, name);
+    };
+    fat_binary = weak("mica_fatbin");
+    fat_binary_size = llvm::ConstantExpr::getPtrToInt(weak("mica_fatbin_size"), i64);
+  }
   llvm::StructType *type =
       llvm::StructType::get(c, {i32, i32, ptr, ptr, ptr, ptr, ptr, i64, ptr, i64, ptr, i64});
   llvm::Constant *program = llvm::ConstantStruct::get(
       type, {llvm::ConstantInt::get(i32, kAbi),
              llvm::ConstantInt::get(i32, options.tier == "release" ? kReleaseFlags : kAllFlags),
              unit.c_string(unit.spectra.name), unit.c_string(spectra::kVersion), unit.c_string(options.tier),
-             unit.c_string(numerics), names, word(unit.file_names.size()), null, word(0), null, word(0)});
+             unit.c_string(numerics), names, word(unit.file_names.size()), fat_binary, fat_binary_size,
+             unit.card_kernels ? unit.card_kernels : null, word(unit.card_kernel_count)});
   new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::ExternalLinkage, program,
                            "mica_program");
 
@@ -69,11 +83,11 @@ void emit_program_entry(Unit &unit) {
       llvm::FunctionType::get(i32, false), llvm::GlobalValue::ExternalLinkage, "mica_main", *unit.module);
   main->setDoesNotThrow();
   Builder b(llvm::BasicBlock::Create(c, "entry", main));
-  const spectra::Func *body = unit.spectra.find_func("program.main");
-  if (body) b.CreateCall(unit.function(body));
-  bool has_code = unit.variables.count("program.exit") > 0;
-  b.CreateRet(has_code ? static_cast<llvm::Value *>(b.CreateLoad(i32, unit.variable("program.exit")))
-                       : b.getInt32(0));
+  b.CreateCall(unit.function(body));
+  llvm::Value *code = b.getInt32(0);
+  for (const char *name : {"program'exit", "program.exit"})
+    if (unit.variables.count(name)) code = b.CreateLoad(i32, unit.variable(name));
+  b.CreateRet(code);
 }
 
 /// Language.md 10: a program whose static storage passes what its code can reach is refused in plain words.

@@ -149,8 +149,8 @@ private:
   }
 
   void fill(const std::string &name) { // two scalars, the draw, the result
-    LValue a = b_.CreateFPExt(v_[0], b_.getDoubleTy());
-    LValue c = b_.CreateFPExt(v_[1], b_.getDoubleTy());
+    LValue a = b_.CreateFPExt(widen_half(b_, v_[0], type(0)), b_.getDoubleTy());
+    LValue c = b_.CreateFPExt(widen_half(b_, v_[1], type(1)), b_.getDoubleTy());
     call(name == "normal" ? "mica_fill_normal" : "mica_fill_uniform", b_.getVoidTy(),
          {int32(runtime_type(type(3))), v_[3], int64(type(3)->cells()), a, c, b_.CreateExtractValue(v_[2], 0),
           b_.CreateExtractValue(v_[2], 1)});
@@ -169,7 +169,9 @@ private:
     LValue norm =
         call("mica_norm", b_.getDoubleTy(),
              {int32(runtime_type(type(0))), int64(static_cast<int64_t>(count)), table, unit_.int64s(cells)});
-    b_.CreateStore(b_.CreateFPCast(norm, unit_.scalar_type(type(count)->scalar)), v_[count]);
+    const Type *target = type(count);
+    if (target->scalar != Scalar::f64) norm = b_.CreateFPTrunc(norm, b_.getFloatTy()); // it is one already
+    b_.CreateStore(narrow_half(unit_, b_, norm, target), v_[count]);
   }
 
   void check_targets() {

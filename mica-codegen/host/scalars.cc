@@ -3,6 +3,7 @@
 #include "spectra/ops.h"
 #include "unit.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 
 namespace mica::codegen {
@@ -132,10 +133,10 @@ llvm::Value *extreme(Builder &b, OpCode code, const Type *type, llvm::Value *x, 
   return intrinsic(b, larger ? Intrinsic::umax : Intrinsic::umin, {x, y});
 }
 
-/// A function of the math library by its name and cell type; halves compute in float32 and round once.
+/// A function of the math library by its name and cell type.
 llvm::Value *math_call(Unit &unit, Builder &b, const char *name, const Type *type,
                        llvm::ArrayRef<llvm::Value *> operands) {
-  llvm::Type *t = unit.scalar_type(type->scalar);
+  llvm::Type *t = operands[0]->getType();
   std::string symbol = std::string("mica_") + name + (type->scalar == Scalar::f64 ? "_f64" : "_f32");
   std::vector<llvm::Type *> parameters(operands.size(), t);
   return b.CreateCall(unit.runtime(symbol.c_str(), t, parameters), operands);
@@ -149,62 +150,21 @@ const char *math_name(OpCode code) {
   }
 }
 
-} // namespace
-
-llvm::Value *emit_cast(Unit &unit, Builder &b, llvm::Value *x, const Type *from, const Type *to,
-                       Place place) {
-  llvm::Type *target = unit.scalar_type(to->scalar);
-  bool from_float = from->is_float();
-  bool to_float = to->is_float();
-  auto lossy = [&](llvm::Value *condition) {
-    if (!checked(unit)) return;
-    emit_failure(unit, b, condition, "lossy", [&](Builder &fail) {
-      auto [file, line] = place_arguments(unit, place);
-      fail.CreateCall(
-          unit.runtime("mica_fail_lossy", fail.getVoidTy(),
-                       {unit.pointer(), unit.i(32), unit.pointer(), unit.pointer()}),
-          {file, line, unit.c_string(spectra::to_source(from)), unit.c_string(spectra::to_source(to))});
-    });
-  };
-  if (from_float && to_float) {
-    unsigned narrow = target->getPrimitiveSizeInBits();
-    if (narrow == x->getType()->getPrimitiveSizeInBits()) return x;
-    if (narrow > x->getType()->getPrimitiveSizeInBits()) return b.CreateFPExt(x, target);
-    return b.CreateFPTrunc(x, target);
-  }
-  if (from_float) {
-    if (to->is_bool()) return b.CreateFCmpUNE(x, llvm::Constant::getNullValue(x->getType()));
-    // Saturates, and gives 0 for NaN: just what LLVM's saturating conversions do.
-    llvm::Intrinsic::ID id = to->is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    llvm::Value *result = b.CreateIntrinsic(id, {target, x->getType()}, {x});
-    llvm::Value *back =
-        to->is_signed() ? b.CreateSIToFP(result, x->getType()) : b.CreateUIToFP(result, x->getType());
-    lossy(b.CreateFCmpUNE(intrinsic(b, llvm::Intrinsic::trunc, {x}), back));
-    return result;
-  }
-  if (to_float) return from->is_signed() ? b.CreateSIToFP(x, target) : b.CreateUIToFP(x, target);
-  if (to->is_bool()) return b.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
-  llvm::Value *result = b.CreateIntCast(x, target, from->is_signed());
-  if (checked(unit) && !from->is_bool()) {
-    llvm::Value *back = b.CreateIntCast(result, x->getType(), to->is_signed());
-    llvm::Value *loses = b.CreateICmpNE(back, x);
-    if (from->is_signed() != to->is_signed()) { // the same bits under another sign are another number
-      llvm::Value *negative =
-          b.CreateICmpSLT(from->is_signed() ? x : result,
-                          llvm::Constant::getNullValue((from->is_signed() ? x : result)->getType()));
-      loses = b.CreateOr(loses, negative);
-    }
-    lossy(loses);
-  }
-  return result;
+/// Operations that hand a value on without computing with it: halves need no widening for them.
+bool is_handing_on(OpCode code) {
+  return code == OpCode::const_ || code == OpCode::zeros || code == OpCode::filled ||
+         code == OpCode::broadcast || code == OpCode::detach || code == OpCode::select ||
+         code == OpCode::cast;
 }
 
-llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> v) {
-  const Type *type = op.operands.empty() ? op.results[0]->type : op.operands[0]->type;
+/// An operation on operands that are no halves; `type` is the first operand's.
+llvm::Value *compute(Unit &unit, Builder &b, const Op &op, const Type *type,
+                     llvm::ArrayRef<llvm::Value *> v) {
   bool real = type->is_float();
   switch (op.code) {
   case OpCode::const_: return unit.constant(*op.find(spectra::Attr::value), op.results[0]->type);
-  case OpCode::zeros: return llvm::Constant::getNullValue(unit.type_of(op.results[0]->type));
+  case OpCode::zeros: // in a kernel of rows the result is whole, a cell is what is computed
+    return llvm::Constant::getNullValue(unit.scalar_type(op.results[0]->type->scalar));
   case OpCode::filled:
   case OpCode::broadcast:
   case OpCode::detach: return v[0];
@@ -290,6 +250,49 @@ llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<ll
   case OpCode::fmod: return math_call(unit, b, math_name(op.code), type, v);
   default: return nullptr;
   }
+}
+
+/// Note [NaN bits]: LLVM folds an operation of constants that has no number for an answer to a NaN of its
+/// own choice, the processor chooses another. An operand that LLVM can't see through leaves it to the
+/// processor (numerics.md 12).
+llvm::Value *hidden(Builder &b, llvm::Value *v) {
+  llvm::FunctionType *type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
+  return b.CreateCall(llvm::InlineAsm::get(type, "", "=x,0", false), {v});
+}
+
+/// The checked tier stops where numbers make a NaN.
+void check_nan(Unit &unit, Builder &b, const Op &op, llvm::Value *result,
+               llvm::ArrayRef<llvm::Value *> operands) {
+  llvm::Value *made = b.CreateFCmpUNO(result, result);
+  for (llvm::Value *v : operands)
+    if (v->getType()->isFloatingPointTy()) made = b.CreateAnd(made, b.CreateFCmpORD(v, v));
+  emit_failure(unit, b, made, "nan", [&](Builder &fail) {
+    auto [file, line] = place_arguments(unit, op.place());
+    fail.CreateCall(
+        unit.runtime("mica_fail_nan", fail.getVoidTy(), {unit.pointer(), unit.i(32), unit.pointer()}),
+        {file, line, unit.c_string(spectra::info(op.code).name)});
+  });
+}
+
+} // namespace
+
+llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands) {
+  const Type *type = op.operands.empty() ? op.results[0]->type : op.operands[0]->type;
+  if (is_handing_on(op.code) || op.results.empty()) return compute(unit, b, op, type, operands);
+  // Halves compute in float32 and round once (numerics.md 1).
+  llvm::SmallVector<llvm::Value *> wide;
+  for (size_t i = 0; i < operands.size(); ++i)
+    wide.push_back(widen_half(b, operands[i], op.operands[i]->type));
+  llvm::Value *result = compute(unit, b, op, type, wide);
+  if (!result || !result->getType()->isFloatingPointTy()) return result;
+  llvm::ConstantFP *folded = llvm::dyn_cast<llvm::ConstantFP>(result);
+  if (folded && folded->isNaN()) {
+    for (llvm::Value *&v : wide)
+      if (v->getType()->isFloatingPointTy()) v = hidden(b, v);
+    result = compute(unit, b, op, type, wide);
+  }
+  if (checked(unit)) check_nan(unit, b, op, result, wide);
+  return narrow_half(unit, b, result, op.results[0]->type);
 }
 
 } // namespace mica::codegen

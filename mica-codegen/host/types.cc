@@ -1,13 +1,16 @@
-// Types as LLVM sees them, and as a debugger does.
+// Types as LLVM sees them, and their numbers in libmicart.
 #include "unit.h"
 
 namespace mica::codegen {
 
+// Note [bfloat16]: x86-64 without AVX512-BF16 converts LLVM's `bfloat` by calls that libgcc 12 lacks, and
+// vcvtneps2bf16 flushes subnormals. A bfloat16 is its 16 bits here, widened by a shift and rounded by the
+// math library's few integer instructions, which vectorize.
 llvm::Type *Unit::scalar_type(Scalar scalar) {
   switch (scalar) {
   case Scalar::boolean: return i(1);
   case Scalar::f16: return llvm::Type::getHalfTy(context);
-  case Scalar::bf16: return llvm::Type::getBFloatTy(context);
+  case Scalar::bf16: return i(16);
   case Scalar::f32: return llvm::Type::getFloatTy(context);
   case Scalar::f64: return llvm::Type::getDoubleTy(context);
   default: return i(static_cast<unsigned>(spectra::scalar_bytes(scalar)) * 8);
@@ -59,34 +62,6 @@ int runtime_type(const Type *type) {
   case Scalar::unicode: return 16;
   }
   return 0;
-}
-
-llvm::DIType *Unit::debug_type(const Type *type) {
-  using namespace llvm::dwarf;
-  uint64_t bits = static_cast<uint64_t>(spectra::size_of(type)) * 8;
-  switch (type->kind) {
-  case TypeKind::scalar: {
-    unsigned encoding = type->is_float()                  ? DW_ATE_float
-                        : type->is_bool()                 ? DW_ATE_boolean
-                        : type->scalar == Scalar::unicode ? DW_ATE_UTF
-                        : type->is_signed()               ? DW_ATE_signed
-                                                          : DW_ATE_unsigned;
-    return debug->createBasicType(spectra::to_source(type), bits, encoding);
-  }
-  case TypeKind::whole: {
-    llvm::SmallVector<llvm::Metadata *> ranges;
-    for (int64_t size : type->sizes) ranges.push_back(debug->getOrCreateSubrange(0, size));
-    Type cell = *type;
-    cell.kind = TypeKind::scalar;
-    cell.sizes.clear();
-    return debug->createArrayType(bits, 512, debug_type(&cell), debug->getOrCreateArray(ranges));
-  }
-  case TypeKind::array: {
-    llvm::Metadata *range = debug->getOrCreateSubrange(type->low, type->high - type->low + 1);
-    return debug->createArrayType(bits, 0, debug_type(type->element), debug->getOrCreateArray({range}));
-  }
-  default: return debug->createBasicType(spectra::to_source(type), bits ? bits : 64, DW_ATE_unsigned);
-  }
 }
 
 } // namespace mica::codegen

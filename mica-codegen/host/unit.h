@@ -36,11 +36,15 @@ struct Unit {
   // types.cc
   llvm::Type *type_of(const Type *type);     ///< of an SSA value; pairs are literal structs
   llvm::Type *memory_type(const Type *type); ///< of a scalar or pair in memory: bool is i8
-  llvm::Type *scalar_type(Scalar scalar);
-  llvm::Type *pair(); ///< { ptr, i64 }
+  llvm::Type *scalar_type(Scalar scalar);    ///< bfloat16 is its bits, i16: see Note [bfloat16]
+  llvm::Type *pair();                        ///< { ptr, i64 }
   llvm::PointerType *pointer() { return llvm::PointerType::get(context, 0); }
   llvm::IntegerType *i(unsigned bits) { return llvm::IntegerType::get(context, bits); }
+
+  // debug_info.cc
   llvm::DIType *debug_type(const Type *type);
+  llvm::DISubprogram *debug_function(llvm::Function *function, std::string_view name, Place place,
+                                     llvm::ArrayRef<llvm::Metadata *> types, bool artificial);
 
   // constants.cc
   llvm::Constant *c_string(std::string_view text);     ///< zero-ended UTF-8
@@ -53,6 +57,7 @@ struct Unit {
   llvm::Function *function(const spectra::Func *func);
   llvm::GlobalVariable *variable(std::string_view name);
 
+  std::map<const Type *, llvm::DIType *> debug_types;
   std::map<const spectra::Func *, llvm::Function *> functions;
   /// A kernel's function on the processor, with its items' count and grain.
   struct KernelBody {
@@ -60,9 +65,13 @@ struct Unit {
     int64_t count, grain;
   };
   std::map<std::string, KernelBody, std::less<>> bodies;
+  llvm::Constant *card_kernels = nullptr; ///< table of `struct mica_kernel *`, made by card/
+  uint64_t card_kernel_count = 0;
   std::map<std::string, llvm::GlobalVariable *, std::less<>> variables;
   std::map<std::string, llvm::Constant *, std::less<>> strings;
   std::map<std::string, llvm::Constant *, std::less<>> texts;
+  std::map<std::string, llvm::MDNode *, std::less<>> access_kinds; ///< alias information, see paths.cc
+  std::vector<llvm::Value *> values; ///< by Value::number, which counts over the whole text
 };
 
 using Builder = llvm::IRBuilder<>;
@@ -76,8 +85,15 @@ int runtime_type(const Type *type);
 // scalars.cc: one operation on scalars, inside a function or a kernel's body; shared by both, so that a value
 // has the same bits wherever it is computed.
 llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+// casts.cc: `as`
 llvm::Value *emit_cast(Unit &unit, Builder &b, llvm::Value *value, const Type *from, const Type *to,
                        Place place);
+
+// casts.cc
+/// A half as the float32 that it computes in; anything else as it is.
+llvm::Value *widen_half(Builder &b, llvm::Value *v, const Type *type);
+/// A float32 rounded to `type` where that is a half; anything else as it is.
+llvm::Value *narrow_half(Unit &unit, Builder &b, llvm::Value *v, const Type *type);
 
 /// Ends the block where `condition` holds with a call that does not return; goes on in a new block.
 void emit_failure(Unit &unit, Builder &b, llvm::Value *condition, const llvm::Twine &name,

@@ -29,6 +29,7 @@ public:
                 "Backward of window " + std::to_string(id) + ", which is not in this text");
     if (!good_) return false;
     find_walkers();
+    for (auto &walk : tapes_.walks) narrow(*walk);
     for (auto &walk : tapes_.walks) walk->spliced = splices(*walk);
     for (auto &ask : tapes_.asks) ask->walk = ask->of.is_static() ? walk_of(*ask) : nullptr;
     check_twice();
@@ -116,6 +117,33 @@ private:
   // ---- where things stand ----
   static size_t index_in(const Region &r, const Op *op) {
     return static_cast<size_t>(std::find(r.ops.begin(), r.ops.end(), op) - r.ops.begin());
+  }
+  /// Of several windows that assign the loss only one can have run last where it stands right before, with
+  /// nothing between that could run another.
+  void narrow(Walk &walk) {
+    if (walk.windows.size() < 2) return;
+    Op *at = walk.op;
+    for (Region *r = walk.region;; r = region_of_.at(at)) {
+      for (size_t i = index_in(*r, at); i-- > 0;) {
+        Op &op = *r->ops[i];
+        int64_t id = op.code == OpCode::tape ? op.integer(Attr::id) : -1;
+        if (std::find(walk.windows.begin(), walk.windows.end(), id) != walk.windows.end()) {
+          walk.windows = {id};
+          return;
+        }
+        if (may_run(op, walk)) return;
+      }
+      at = r->parent;
+      if (!at || (at->code != OpCode::if_ && at->code != OpCode::switch_)) return;
+    }
+  }
+  bool may_run(const Op &op, const Walk &walk) const {
+    bool may = op.code == OpCode::call || op.code == OpCode::call_value;
+    if (op.code == OpCode::tape)
+      may |= std::find(walk.windows.begin(), walk.windows.end(), op.integer(Attr::id)) != walk.windows.end();
+    for (const Region *inner : op.regions)
+      for (const Op *o : inner->ops) may |= may_run(*o, walk);
+    return may;
   }
   bool splices(const Walk &walk) {
     if (walk.windows.size() != 1) return false;

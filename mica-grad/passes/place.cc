@@ -240,7 +240,7 @@ void Placer::answer(Ask &ask, Value *direct, const Location &shadow) {
   }
   ask.region->ops.erase(at);
   each_op(*ask.func->body,
-       [&](Op &op) { std::replace(op.operands.begin(), op.operands.end(), ask.op->result(), value); });
+          [&](Op &op) { std::replace(op.operands.begin(), op.operands.end(), ask.op->result(), value); });
 }
 
 namespace {

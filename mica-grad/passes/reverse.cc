@@ -9,7 +9,6 @@
 //   %y = tanh %x                  %1 = mul %y, %y;  %2 = sub 1, %1;  %3 = mul %dy, %2        (backward, after
 //   all of the forward) write @loss, %y       ->      (%dy is the constant one here)
 #include "passes/reverse.h"
-#include "passes/fold.h"
 #include "rules/rules.h"
 
 #include <algorithm>
@@ -181,28 +180,38 @@ void Reverse::write(const Op &op) {
 void Reverse::branch(Op &op) {
   std::vector<Value *> seeds;
   for (Value *v : op.results) seeds.push_back(take(v));
-  const List<Place> places(op.places, module_.memory.get());
+  size_t mirror = mirrors_.size();
+  mirrors_.push_back({&op, nullptr, {}, nullptr, nullptr});
+  ++depth_;
+  Op *back = either(op.arg(0), List<Place>(op.places, module_.memory.get()), [&](size_t side) {
+    const Op *end = op.regions[side]->ops.back();
+    for (size_t j = 0; j < seeds.size(); ++j)
+      if (seeds[j]) contribute(end->operands[j], seeds[j]);
+    region(*op.regions[side]);
+  });
+  --depth_;
+  mirrors_[mirror].backward = back;
+  mirrors_[mirror].regions = {back->regions[0], back->regions[1]};
+}
+
+/// A backward `if`: `emit(side)` walks a side back; what either side changed in the environment becomes a
+/// result.
+Op *Reverse::either(Value *condition, const List<Place> &places, const std::function<void(size_t)> &emit) {
   Env outer = env_, after[2];
   Region *here = builder_.region();
   Op *back = module_.new_op(OpCode::if_);
-  back->places.assign(op.places.begin(), op.places.end());
-  back->operands.push_back(op.arg(0));
-  mirrors_.push_back({&op, back, nullptr});
-  ++depth_;
+  back->places.assign(places.begin(), places.end());
+  back->operands.push_back(condition);
   for (size_t i = 0; i < 2; ++i) {
     env_ = outer;
     builder_.set_region(module_.new_region(back));
-    const Op *end = op.regions[i]->ops.back();
-    for (size_t j = 0; j < seeds.size(); ++j)
-      if (seeds[j]) contribute(end->operands[j], seeds[j]);
-    region(*op.regions[i]);
+    emit(i);
     after[i] = env_;
   }
-  --depth_;
   builder_.set_places(places);
-  // What either side changed becomes a result.
   Op *ends[2] = {module_.new_op(OpCode::yield), module_.new_op(OpCode::yield)};
   auto join = [&](const Type *type, Value *sides[2]) {
+    if (sides[0] == sides[1]) return sides[0]; // the same value on both sides was there before
     for (size_t i = 0; i < 2; ++i) {
       builder_.set_region(back->regions[i]);
       ends[i]->operands.push_back(sides[i] ? settle(sides[i], type) : zero_value(builder_, type));
@@ -223,13 +232,11 @@ void Reverse::branch(Op &op) {
   };
   for (uint32_t number : values) {
     Value *sides[2] = {adjoint_in(after[0].values, number), adjoint_in(after[1].values, number)};
-    if (sides[0] == sides[1]) continue;
     Value *v = (sides[0] ? after[0] : after[1]).values.at(number).first;
     env_.values[number] = {v, join(gradient_value_type(v), sides)};
   }
   for (const std::string &key : keys) {
     Value *sides[2] = {adjoint_in(after[0].places, key), adjoint_in(after[1].places, key)};
-    if (sides[0] == sides[1] && sides[0] == adjoint_in(outer.places, key)) continue;
     Location at = (sides[0] ? after[0].places : sides[1] ? after[1].places : outer.places).at(key).first;
     if (!sides[0] && !sides[1])
       env_.places.erase(key);
@@ -241,174 +248,7 @@ void Reverse::branch(Op &op) {
   bool empty =
       back->results.empty() && back->regions[0]->ops.size() == 1 && back->regions[1]->ops.size() == 1;
   if (!empty) here->ops.push_back(back);
-}
-
-namespace {
-
-/// What a loop's body may add to: active values from outside it, and static places.
-struct Touched {
-  std::map<uint32_t, Value *> values;
-  std::map<std::string, Location> places;
-  bool writes_memory = false;
-};
-
-} // namespace
-
-void Reverse::loop(Region &r, size_t index) {
-  Op &op = *r.ops[index];
-  std::vector<Value *> seeds;
-  bool seeded = false;
-  for (Value *v : op.results) {
-    seeds.push_back(take(v));
-    seeded |= seeds.back() != nullptr;
-  }
-  std::unordered_set<const Value *> inside;
-  Touched touched;
-  for (Region *body : op.regions) {
-    inside.insert(body->args.begin(), body->args.end());
-    each_op(*body, [&](Op &o) {
-      inside.insert(o.results.begin(), o.results.end());
-      for (Region *inner : o.regions) inside.insert(inner->args.begin(), inner->args.end());
-    });
-  }
-  for (Region *body : op.regions)
-    each_op(*body, [&](Op &o) {
-      for (Value *v : o.operands)
-        if (active(v) && !inside.count(v)) touched.values[v->number] = v;
-      bool reads = o.code == OpCode::read && active(o.result());
-      bool writes = o.code == OpCode::write && o.arg(0)->type->is_float();
-      if (!reads && !writes) return;
-      Location at = location_of(o);
-      if (in_memory(at))
-        touched.writes_memory |= writes;
-      else if (at.is_static() && (reads || active(o.arg(0)) || env_.places.count(at.key())))
-        touched.places[at.key()] = at;
-    });
-  // Nothing flows back into the loop: it has no part in the gradient.
-  for (const auto &entry : touched.places) seeded |= env_.places.count(entry.first) > 0;
-  if (!seeded && !touched.writes_memory) return;
-  if (op.code == OpCode::while_) {
-    diag_.error(op.place(), "this window's loop has a run-time trip count; not yet in this version",
-                "use a `for` with constant bounds inside windows");
-    good_ = false;
-    return;
-  }
-
-  Region &body = *op.regions[0];
-  const Type *i64 = module_.types.scalar(Scalar::i64);
-  const List<Place> places(op.places, module_.memory.get());
-  bool down = op.flag(Attr::down);
-  int64_t by = op.integer(Attr::by);
-
-  // Before the forward loop: its trip count.
-  Region *front = module_.new_region();
-  Builder fb(module_, front);
-  fb.set_places(places);
-  Value *low = op.arg(down ? 1 : 0), *high = op.arg(down ? 0 : 1), *turns;
-  std::optional<int64_t> a = constant_of(low), b = constant_of(high);
-  if (a && b) {
-    turns = fb.constant(
-        i64, static_cast<int64_t>(trip_count(*a, *b, by, false, low->type->scalar == Scalar::u64)));
-  } else {
-    Value *some = fb.make(OpCode::le, {low, high});
-    auto wide = [&](Value *v) { return v->type == i64 ? v : fb.make_typed(OpCode::cast, {v}, i64); };
-    // Where there is no turn, the difference is taken of equal bounds.
-    Value *top = fb.make(OpCode::select, {some, high, low});
-    Value *distance = fb.make(OpCode::sub, {wide(top), wide(low)});
-    Value *counted =
-        fb.make(OpCode::add, {fb.make(OpCode::div, {distance, fb.constant(i64, by)}), fb.constant(i64, 1)});
-    turns = fb.make(OpCode::select, {some, counted, fb.constant(i64, 0)}, "turns");
-  }
-  r.ops.insert(r.ops.begin() + static_cast<long>(index), front->ops.begin(), front->ops.end());
-
-  // The backward loop carries: the adjoints of what is carried, of values from outside, of places.
-  Op *back = module_.new_op(OpCode::for_);
-  back->places.assign(op.places.begin(), op.places.end());
-  Value *last = builder_.make(OpCode::sub, {turns, builder_.constant(i64, 1)});
-  Value *zero = builder_.constant(i64, 0);
-  back->operands.push_back(last);
-  back->operands.push_back(zero);
-  back->set(Attr::by, int64_t{1});
-  back->set(Attr::down, true);
-  Region *inner = module_.new_region(back);
-  auto argument = [&](const Type *type, std::string_view name) {
-    Value *v = module_.new_value(type, name);
-    v->region = inner;
-    inner->args.push_back(v);
-    return v;
-  };
-  Value *turn = argument(i64, "turn");
-  Env outer = env_, fresh;
-  std::vector<size_t> carried; // which of the forward's carried values have adjoints
-  std::vector<Value *> carried_in;
-  for (size_t j = 0; j < op.results.size(); ++j) {
-    if (!active(body.args[j + 1])) continue;
-    const Type *type = gradient_value_type(body.args[j + 1]);
-    back->operands.push_back(seeds[j] ? settle(seeds[j], type) : zero_value(builder_, type));
-    carried.push_back(j);
-    carried_in.push_back(argument(type, {}));
-  }
-  for (const auto &[number, v] : touched.values) {
-    const Type *type = gradient_value_type(v);
-    auto it = outer.values.find(number);
-    back->operands.push_back(it == outer.values.end() ? zero_value(builder_, type)
-                                                      : settle(it->second.second, type));
-    fresh.values[number] = {v, argument(type, {})};
-  }
-  for (const auto &[key, at] : touched.places) {
-    const Type *type = place_type(at);
-    auto it = outer.places.find(key);
-    back->operands.push_back(it == outer.places.end() ? zero_value(builder_, type)
-                                                      : settle(it->second.second, type));
-    fresh.places[key] = {at, argument(type, {})};
-  }
-
-  Region *here = builder_.region();
-  builder_.set_region(inner);
-  // The forward counter of this turn, exactly.
-  Value *start = op.arg(0);
-  const Type *counter_type = start->type;
-  Value *wide = counter_type == i64 ? start : builder_.make_typed(OpCode::cast, {start}, i64);
-  Value *offset = by == 1 ? turn : builder_.make(OpCode::mul, {turn, builder_.constant(i64, by)});
-  Value *counter = builder_.make(down ? OpCode::sub : OpCode::add, {wide, offset});
-  if (counter_type != i64) counter = builder_.make_typed(OpCode::cast, {counter}, counter_type);
-  mirrors_.push_back({&op, back, turns});
-
-  env_ = fresh;
-  ++depth_;
-  const Op *end = body.ops.back();
-  for (size_t c = 0; c < carried.size(); ++c) contribute(end->operands[carried[c]], carried_in[c]);
-  region(body);
-  each_op(*inner, [&](Op &o) { std::replace(o.operands.begin(), o.operands.end(), body.args[0], counter); });
-  builder_.set_places(places);
-  std::vector<Value *> yields;
-  for (size_t j : carried) {
-    Value *d = take(body.args[j + 1]);
-    const Type *type = gradient_value_type(body.args[j + 1]);
-    yields.push_back(d ? settle(d, type) : zero_value(builder_, type));
-  }
-  for (const auto &[number, v] : touched.values)
-    yields.push_back(settle(env_.values.at(number).second, gradient_value_type(v)));
-  for (const auto &[key, at] : touched.places) {
-    auto it = env_.places.find(key);
-    yields.push_back(it == env_.places.end() ? zero_value(builder_, place_type(at))
-                                             : settle(it->second.second, place_type(at)));
-  }
-  builder_.append(OpCode::yield)->operands.assign(yields.begin(), yields.end());
-  --depth_;
-  builder_.set_region(here);
-  here->ops.push_back(back);
-  env_ = outer;
-  size_t result = 0;
-  std::vector<Value *> carried_out;
-  for (size_t c = 0; c < carried.size(); ++c)
-    carried_out.push_back(builder_.add_result(back, yields[result++]->type));
-  for (const auto &[number, v] : touched.values)
-    env_.values[number] = {v, builder_.add_result(back, yields[result++]->type)};
-  for (const auto &[key, at] : touched.places)
-    env_.places[key] = {at, builder_.add_result(back, yields[result++]->type)};
-  for (size_t c = 0; c < carried.size(); ++c)
-    contribute(op.arg(static_cast<int>(carried[c]) + 2), carried_out[c]);
+  return back;
 }
 
 /// The value that a place holds at the window's end, where one write at the window's top says it.
@@ -419,8 +259,9 @@ Value *Reverse::final_value(const Location &at) const {
     if (op.code == OpCode::write && location_of(op).key() == at.key()) return op.arg(0);
     bool nested = false;
     for (Region *inner : op.regions)
-      each_op(*inner,
-           [&](Op &o) { nested |= o.code == OpCode::write && overlap(location_of(o), at) != Overlap::none; });
+      each_op(*inner, [&](Op &o) {
+        nested |= o.code == OpCode::write && overlap(location_of(o), at) != Overlap::none;
+      });
     if (nested) return nullptr;
   }
   return nullptr;
@@ -488,6 +329,7 @@ const Type *Adjoint::sized(const Value *value, std::vector<int64_t> sizes) const
 }
 Value *Adjoint::reshape(Value *value, std::vector<int64_t> sizes) const {
   if (value->type->sizes == sizes) return value;
+  if (value->type->is_scalar()) return typed(OpCode::filled, value, sized(value, std::move(sizes)));
   return typed(OpCode::reshape, value, sized(value, std::move(sizes)));
 }
 Value *Adjoint::stretch(Value *value, const Type *type) const {

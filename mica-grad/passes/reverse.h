@@ -2,14 +2,18 @@
 #pragma once
 #include "window.h"
 
+#include <functional>
+
 namespace mica::grad {
 
-/// A forward operation with regions and the operation that walks it back: values of the one that the other
-/// reads have to be kept (save.cc).
+/// A forward operation with regions and what walks it back: values of the one that the other reads have to be
+/// kept (save.cc).
 struct Mirror {
   spectra::Op *forward;
   spectra::Op *backward;
-  spectra::Value *turns; ///< a loop's trip count, before the forward loop
+  std::vector<spectra::Region *> regions; ///< the backward region of each forward region
+  spectra::Value *turns;                  ///< a loop's trip count, visible around the forward loop
+  spectra::Value *counter; ///< a `while`: the number of its turn, in the forward loop's first region
 };
 
 class Reverse {
@@ -47,7 +51,26 @@ private:
   void read(const spectra::Op &op);
   void write(const spectra::Op &op);
   void branch(spectra::Op &op);
+  spectra::Op *either(spectra::Value *condition, const spectra::List<spectra::Place> &places,
+                      const std::function<void(size_t)> &emit);
+  /// What a loop's body may add to: active values from outside it, and static places.
+  struct Touched {
+    std::map<uint32_t, spectra::Value *> values;
+    std::map<std::string, Location> places;
+    bool flows = false; ///< whether an adjoint can reach it at all
+  };
+  Touched touched_by(const spectra::Op &op);
   void loop(spectra::Region &region, size_t index);
+  void counted(spectra::Region &region, size_t index, const std::vector<spectra::Value *> &seeds,
+               const Touched &touched);
+  void conditional(spectra::Region &region, size_t index, const std::vector<spectra::Value *> &seeds,
+                   const Touched &touched);
+  /// The backward loop from turn `last` down to 0: see reverse_loops.cc.
+  std::vector<spectra::Value *>
+  turns_back(const spectra::Op &op, spectra::Value *last, const std::vector<spectra::Value *> &arguments,
+             const std::vector<spectra::Value *> &seeds, const Touched &touched,
+             const std::function<void(spectra::Op &back, spectra::Value *turn,
+                                      const std::vector<spectra::Value *> &in)> &emit);
   spectra::Value *take(const spectra::Value *v);
   spectra::Value *settle(spectra::Value *value, const spectra::Type *type);
   const spectra::Type *gradient_value_type(const spectra::Value *v);

@@ -7,6 +7,7 @@
 #include "passes/save.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace mica::grad {
 namespace {
@@ -25,7 +26,7 @@ public:
     for (size_t i = 0; i < m.forward->regions.size(); ++i) {
       std::map<uint32_t, Value *> wanted;
       std::unordered_set<const Value *> inside;
-      Region &forward = *m.forward->regions[i], &backward = *m.backward->regions[i];
+      Region &forward = *m.forward->regions[i], &backward = *m.regions[i];
       inside.insert(forward.args.begin(), forward.args.end());
       for (const Op *op : forward.ops) inside.insert(op->results.begin(), op->results.end());
       each_op(backward, [&](Op &op) {
@@ -42,7 +43,7 @@ public:
         else if (m.forward->code == OpCode::if_)
           kept = from_branch(m, i, v, b);
         else
-          kept = from_loop(m, v, b);
+          kept = m.forward->code == OpCode::for_ ? from_loop(m, v, b) : from_while(m, i, v, b);
         if (!kept) return false;
         each_op(backward, [&](Op &op) { std::replace(op.operands.begin(), op.operands.end(), v, kept); });
       }
@@ -99,45 +100,103 @@ private:
     return emit_read(b, at, v->type, v->name);
   }
 
-  Value *from_loop(const Mirror &m, Value *v, Builder &b) {
-    if (v->type->is_device_or_whole() && v->type->gpu) {
-      diag_.error(m.forward->place(), "this window's loop has a run-time trip count; not yet in this version",
-                  "use constant bounds, so that the loop over values on the card is unrolled");
-      return nullptr;
-    }
-    Region &body = *m.forward->regions[0];
-    // Before the loop: room for every turn.
-    Region &around = *region_of_.at(m.forward);
-    Region *front = module_.new_region();
-    Builder f(module_, front);
-    f.set_places(m.forward->places);
-    Value *slice = f.make_typed(OpCode::new_slice, {m.turns}, module_.types.slice(v->type), "kept");
-    around.ops.insert(std::find(around.ops.begin(), around.ops.end(), m.forward), front->ops.begin(),
-                      front->ops.end());
-    region_of_[slice->def] = &around;
-    // In each turn: the value at the turn's number.
-    Value *&turn = turn_of_[m.forward];
-    if (!turn) turn = turn_number(m, body);
-    Op *end = body.ops.back();
-    body.ops.pop_back();
-    Builder t(module_, &body);
-    t.set_places(m.forward->places);
+  bool has_room(const Mirror &m, const Value *v) {
+    if (!v->type->gpu) return true;
+    diag_.error(m.forward->place(), "this window's loop has a run-time trip count; not yet in this version",
+                "use constant bounds, so that the loop over values on the card is unrolled");
+    return false;
+  }
+  static Location cell_of(Value *slice, Value *index) {
     Location cell;
     cell.base = Path::Base::pointer;
     cell.pointer = slice;
-    cell.steps.push_back({Location::Kind::dynamic, 0, turn});
-    emit_write(t, cell, v);
-    body.ops.push_back(end);
-    // After the way back nobody needs it.
-    Region &back = *region_of_.at(m.backward);
-    Region *behind = module_.new_region();
-    Builder d(module_, behind);
-    d.set_places(m.forward->places);
-    d.append(OpCode::dispose)->operands.push_back(slice);
-    back.ops.insert(std::find(back.ops.begin(), back.ops.end(), m.backward) + 1, behind->ops.begin(),
-                    behind->ops.end());
-    cell.steps[0].value = m.backward->regions[0]->args[0];
-    return emit_read(b, cell, v->type, v->name);
+    cell.steps.push_back({Location::Kind::dynamic, 0, index});
+    return cell;
+  }
+  /// Operations made by `make` in front of `before` in its region, or behind it.
+  void insert(Region &into, const Op *at, bool behind, const Mirror &m,
+              const std::function<void(Builder &)> &make) {
+    Region *made = module_.new_region();
+    Builder b(module_, made);
+    b.set_places(m.forward->places);
+    make(b);
+    auto position = std::find(into.ops.begin(), into.ops.end(), at) + (behind ? 1 : 0);
+    into.ops.insert(position, made->ops.begin(), made->ops.end());
+    place(into);
+  }
+
+  Value *from_loop(const Mirror &m, Value *v, Builder &b) {
+    if (!has_room(m, v)) return nullptr;
+    Region &body = *m.forward->regions[0];
+    Value *slice = nullptr;
+    insert(*region_of_.at(m.forward), m.forward, false, m, [&](Builder &f) { // room for every turn
+      slice = f.make_typed(OpCode::new_slice, {m.turns}, module_.types.slice(v->type), "kept");
+    });
+    Value *&turn = turn_of_[m.forward];
+    if (!turn) turn = turn_number(m, body);
+    insert(body, body.ops.back(), false, m, [&](Builder &f) { emit_write(f, cell_of(slice, turn), v); });
+    give_back(m, slice);
+    return emit_read(b, cell_of(slice, m.backward->regions[0]->args[0]), v->type, v->name);
+  }
+  /// After the way back nobody needs it.
+  void give_back(const Mirror &m, Value *slice) {
+    insert(*region_of_.at(m.backward), m.backward, true, m,
+           [&](Builder &f) { f.append(OpCode::dispose)->operands.push_back(slice); });
+  }
+
+  /// A `while` doesn't know its trip count: the slice is in a local and grows.
+  Value *from_while(const Mirror &m, size_t side, Value *v, Builder &b) {
+    if (!has_room(m, v)) return nullptr;
+    const Type *i64 = module_.types.scalar(Scalar::i64), *type = module_.types.slice(v->type);
+    Variable local;
+    local.name = module_.keep("kept'" + std::to_string(module_.value_count));
+    local.type = type;
+    func_.locals.push_back(local);
+    Location at = variable_location(Path::Base::local, local.name);
+    Region &around = *region_of_.at(m.forward), &body = *m.forward->regions[side];
+    insert(around, m.forward, false, m,
+           [&](Builder &f) { emit_write(f, at, f.make_typed(OpCode::nil, {}, type)); });
+    Value *slice = nullptr;
+    insert(around, m.forward, true, m, [&](Builder &f) { slice = emit_read(f, at, type, "kept"); });
+    // The turn's number: the second region reads it anew.
+    Value *turn = m.counter;
+    const Op *end = body.ops.back();
+    if (side == 1)
+      insert(body, body.ops.front(), false, m,
+             [&](Builder &f) { turn = emit_read(f, location_of(*m.counter->def), i64, "turn"); });
+    insert(body, end, false, m, [&](Builder &f) {
+      Value *old = emit_read(f, at, type), *length = f.make(OpCode::slice_length, {old});
+      Value *full = f.make(OpCode::ge, {turn, length});
+      Op *grow = f.append(OpCode::if_);
+      grow->operands.push_back(full);
+      Region *here = f.region();
+      f.set_region(module_.new_region(grow));
+      Value *one = f.constant(i64, 1), *zero = f.constant(i64, 0);
+      Value *larger = f.make(OpCode::add, {f.make(OpCode::add, {length, length}), f.constant(i64, 8)});
+      Value *fresh = f.make_typed(OpCode::new_slice, {larger}, type);
+      Value *highest = f.make(OpCode::sub, {length, one});
+      Op *copy = f.append(OpCode::for_);
+      copy->operands.push_back(zero);
+      copy->operands.push_back(highest);
+      copy->set(Attr::by, int64_t{1});
+      Region *branch = f.region(), *inner = module_.new_region(copy);
+      Value *i = module_.new_value(i64, "i");
+      i->region = inner;
+      inner->args.push_back(i);
+      f.set_region(inner);
+      emit_write(f, cell_of(fresh, i), emit_read(f, cell_of(old, i), v->type));
+      f.append(OpCode::yield);
+      f.set_region(branch);
+      f.append(OpCode::dispose)->operands.push_back(old);
+      emit_write(f, at, fresh);
+      f.append(OpCode::yield);
+      f.set_region(module_.new_region(grow));
+      f.append(OpCode::yield);
+      f.set_region(here);
+      emit_write(f, cell_of(emit_read(f, at, type), turn), v);
+    });
+    give_back(m, slice);
+    return emit_read(b, cell_of(slice, m.backward->regions[0]->args[0]), v->type, v->name);
   }
   /// The turn's number from 0, computed at the start of the forward body.
   Value *turn_number(const Mirror &m, Region &body) {

@@ -71,18 +71,18 @@ bool cells_rule(const Adjoint &a) {
     return true;
   case OpCode::pow:
     if (a.wants(0)) {
-      // b*x^(b-1); 0 for b = 0, also where x is 0 and x^(b-1) infinite.
+      // b*x^(b-1), and 0 for b = 0: no infinite power of 0 arises there.
       Value *x = a.operand(0, 0), *b = a.operand(1, 0);
-      Value *slope = a.mul(b, a.make(OpCode::pow, x, a.sub(b, a.number(1, 0))));
-      slope = a.select(a.make(OpCode::eq, b, a.number(0, 0)), a.number(0, 0), slope);
-      a.give(0, a.mul(a.seed(0), slope));
+      Value *none = a.make(OpCode::eq, b, a.number(0, 0));
+      Value *exponent = a.select(none, a.number(0, 0), a.sub(b, a.number(1, 0)));
+      a.give(0, a.mul(a.seed(0), a.mul(b, a.make(OpCode::pow, x, exponent))));
     }
     if (a.wants(1)) {
-      // x^b*ln x; 0 at x = 0, where the power is constant for b > 0.
+      // x^b*ln x, and 0 at x = 0, where the power is constant for b > 0.
       Value *x = a.operand(0, 1);
-      Value *slope = a.mul(a.result(1), a.make(OpCode::ln, x));
-      slope = a.select(a.make(OpCode::eq, x, a.number(0, 1)), a.number(0, 1), slope);
-      a.give(1, a.mul(a.seed(1), slope));
+      Value *none = a.make(OpCode::eq, x, a.number(0, 1));
+      Value *positive = a.select(none, a.number(1, 1), x);
+      a.give(1, a.mul(a.seed(1), a.mul(a.result(1), a.make(OpCode::ln, positive))));
     }
     return true;
   default: return false;

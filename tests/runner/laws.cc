@@ -1,5 +1,6 @@
 #include "laws.h"
 #include "compare.h"
+#include "program.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -51,6 +52,28 @@ private:
   std::string file_, source_, tier_;
 };
 
+/// One answer for every tier, fused or not, on any number of threads (the processor's numerics).
+class BitsTest : public testing::Test {
+public:
+  explicit BitsTest(TestFile test) : test_(std::move(test)) {}
+
+  void TestBody() override {
+    const Outcome first = build_and_run(test_, "--optimize debug", "threads=2");
+    if (!first.built) return; // the test of the program itself says so
+    for (const char *options :
+         {"--optimize O1", "--optimize O2 --no-fuse", "--optimize O3", "--optimize release"}) {
+      const Outcome other =
+          build_and_run(test_, options, std::string(options).ends_with("release") ? "" : "threads=1");
+      EXPECT_EQ(other.exit_code, first.exit_code) << options;
+      EXPECT_TRUE(other.out == first.out) << options << " on one thread differs from debug on two\n"
+                                          << unified_diff(first.out, other.out, "stdout");
+    }
+  }
+
+private:
+  TestFile test_;
+};
+
 void add(const std::string &suite, const std::string &file, const std::string &path,
          const std::string &source) {
   for (const char *tier : {"debug", "O2"}) {
@@ -66,9 +89,15 @@ void register_laws(const std::vector<std::string> &test_files) {
   for (const std::string &path : test_files) {
     TestFile test;
     std::string wrong;
-    if (!read_test(root(), path, test, &wrong) || !test.builds_program() || !test.file.empty()) continue;
-    if (test.err || !test.errors.empty()) continue; // does not compile, or warns
+    if (!read_test(root(), path, test, &wrong) || !test.builds_program() || !test.file.empty() ||
+        !test.files.empty())
+      continue;
+    if (test.seconds > 60) continue;                                        // said to be slow
+    if (test.err || !test.errors.empty() || !test.awaits.empty()) continue; // may not compile, or warns
     add("laws_" + test.suite, test.name, path, test.input);
+    if (test.args.find("+mica") == std::string::npos)
+      testing::RegisterTest("laws_bits", test.name.c_str(), nullptr, nullptr, path.c_str(), 1,
+                            [test]() -> testing::Test * { return new BitsTest(test); });
   }
   std::error_code ignored;
   for (const auto &entry : std::filesystem::recursive_directory_iterator(root() + "/examples", ignored))

@@ -9,6 +9,7 @@ struct Outcome {
   int exit_code = 0;  ///< 128 + n for signal n
   std::string signal; ///< "killed by signal 11", "ran longer than 60 s", or empty
   std::string out, err;
+  bool built = true; ///< false where a program was to be built and could not be
 };
 
 /// A folder of its own that goes with the object.

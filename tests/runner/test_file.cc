@@ -52,6 +52,8 @@ bool header_line(TestFile &test, const std::string &key, const std::string &valu
     test.file = value;
   } else if (key == "tiers") {
     test.tiers = split_words(value);
+  } else if (key == "awaits") {
+    test.awaits = value;
   } else if (key == "match") {
     test.match = value;
   } else if (key == "seconds") {
@@ -140,7 +142,7 @@ bool read_test(const std::string &root, const std::string &path, TestFile &test,
     *wrong = "cannot be read";
     return false;
   }
-  enum class Part { header, input, out, err } part = Part::header;
+  enum class Part { header, input, file, out, err } part = Part::header;
   for (size_t at = 0; at < text.size();) {
     size_t end = text.find('\n', at);
     bool ended = end != std::string::npos;
@@ -161,17 +163,23 @@ bool read_test(const std::string &root, const std::string &path, TestFile &test,
       }
       part = Part::input;
     }
-    if (line == "--- stdout") {
+    if (line.starts_with("--- file ")) {
+      part = Part::file;
+      test.files.emplace_back(line.substr(std::char_traits<char>::length("--- file ")), "");
+    } else if (line == "--- stdout") {
       part = Part::out;
       test.out.emplace();
     } else if (line == "--- stderr") {
       part = Part::err;
       test.err.emplace();
-    } else if (part != Part::input && line == kNoNewline) {
+    } else if (part != Part::input && part != Part::file && line == kNoNewline) {
       std::string &block = part == Part::out ? *test.out : *test.err;
       if (!block.empty()) block.pop_back();
     } else {
-      std::string &block = part == Part::out ? *test.out : part == Part::err ? *test.err : test.source;
+      std::string &block = part == Part::out    ? *test.out
+                           : part == Part::err  ? *test.err
+                           : part == Part::file ? test.files.back().second
+                                                : test.source;
       block += line;
       if (ended) block += '\n';
     }
@@ -194,6 +202,7 @@ std::string render_test(const TestFile &test, const std::optional<std::string> &
   for (const std::string &line : test.header) text += line + "\n";
   text += test.source;
   if (!text.empty() && text.back() != '\n') text += '\n';
+  for (const auto &[name, bytes] : test.files) text += "--- file " + name + "\n" + bytes;
   auto block = [&](const char *name, const std::optional<std::string> &bytes) {
     if (!bytes) return;
     text += std::string("--- ") + name + "\n" + *bytes;

@@ -39,12 +39,14 @@ struct TestFile {
   std::string standard_input;     ///< for the built program, escapes resolved
   std::string file;               ///< take the input from this file of the repository
   std::vector<std::string> tiers; ///< for programs that are built and run
+  std::string awaits;             ///< what this version of the language does not have yet
   std::string match;              ///< a regular expression for the whole standard output
   int seconds = 60;               ///< the longest that one command may run
   std::vector<Count> counts;
   std::vector<ExpectedError> errors;
-  std::string source; ///< the input as it stands in the file
-  std::string input;  ///< the input without the `# error:` marks
+  std::string source;                                     ///< the input as it stands in the file
+  std::string input;                                      ///< the input without the `# error:` marks
+  std::vector<std::pair<std::string, std::string>> files; ///< `--- file NAME`: more files beside the input
   std::optional<std::string> out, err;
 
   /// A command `micac` that makes a program: the program is run after it.
