@@ -25,6 +25,7 @@ bool generate(spectra::Module &module, spectra::Diag &diag) {
     rest = tail;
   }
   module.sections.push_back(std::move(host));
+  append_units_section(module);
   // What follows needs no functions, types or sources any more.
   module.funcs.clear();
   module.kernels.clear();
