@@ -26,7 +26,7 @@ $(B)/lib/libmicart.a: $(RUNTIME_OBJ)
 
 $(B)/lib/math.x86.bc: libmicart/math/math.cc $(MATH_HEADERS)
 	@mkdir -p $(@D)
-	$(CLANG) $(MATH_FLAGS) --target=x86_64-linux-gnu -march=x86-64-v3 -emit-llvm -c $< -o $@
+	$(CLANG) $(MATH_FLAGS) --target=x86_64-linux-gnu -march=x86-64-v3 -Xclang -disable-llvm-passes -emit-llvm -c $< -o $@
 $(B)/lib/math.nvptx.bc: libmicart/math/math.cc $(MATH_HEADERS)
 	@mkdir -p $(@D)
 	$(CLANG) $(MATH_FLAGS) --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -nogpuinc -emit-llvm -c $< -o $@

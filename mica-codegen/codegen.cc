@@ -2,7 +2,6 @@
 
 #include "card/card.h"
 #include "host/unit.h"
-#include "units.h"
 
 #include <llvm/ADT/StringExtras.h>
 
@@ -26,8 +25,7 @@ bool generate(spectra::Module &module, spectra::Diag &diag) {
     rest = tail;
   }
   module.sections.push_back(std::move(host));
-  spectra::Section units = units_section(module);
-  if (!units.lines.empty()) module.sections.push_back(std::move(units));
+  append_units_section(module);
   // What follows needs no functions, types or sources any more.
   module.funcs.clear();
   module.kernels.clear();

@@ -7,6 +7,9 @@ namespace mica::codegen {
 /// Replaces functions and kernels by sections of assembly and PTX. False where an error was reported.
 bool generate(spectra::Module &module, spectra::Diag &diag);
 
+/// units.cc: what the unit exports and imports, where there is any.
+void append_units_section(spectra::Module &module);
+
 /// kernel_rules.cc: what the generators of kernels rely on. False where an error was reported.
 bool check_kernels(const spectra::Module &module, spectra::Diag &diag);
 

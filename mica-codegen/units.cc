@@ -1,54 +1,60 @@
-#include "units.h"
+// What a unit exports and imports, with the types, so that the link can compare both sides:
+//
+//   section units layers {
+//   | export Block fn(ptr<record<Layer>>) -> f32 with Layer { W : f32[4,2], b : f32[2] }
+//   | import Step fn(i32)
+//   }
+#include "codegen.h"
+#include "spectra/ops.h"
 
 #include <set>
 
 namespace mica::codegen {
 namespace {
 
-/// Records are alike by name within a unit; between units their fields must agree too, so a signature spells
-/// them out.
-void spell_records(const spectra::Module &module, std::string text, std::set<std::string> &seen,
-                   std::string &result) {
-  const std::string open = "record<";
-  for (size_t at = text.find(open); at != std::string::npos; at = text.find(open, at + 1)) {
-    const size_t from = at + open.size();
-    const std::string name = text.substr(from, text.find('>', from) - from);
-    if (!seen.insert(name).second) continue;
-    for (const spectra::Record *record : module.types.records()) {
-      if (record->name != name) continue;
-      std::string fields;
-      for (const spectra::Record::Field &field : record->fields)
-        fields += (fields.empty() ? "" : ", ") + field.name + " : " + spectra::to_text(field.type);
-      result += " with " + name + " { " + fields + " }";
-      spell_records(module, fields, seen, result);
-    }
+using spectra::Record;
+using spectra::Type;
+
+/// The records that a type reaches, in the order in which they are met; a record by itself is alike by name
+/// only.
+void find_records(const Type *type, std::vector<const Record *> &found, std::set<const Record *> &seen) {
+  if (!type) return;
+  if (type->record && seen.insert(type->record).second) {
+    found.push_back(type->record);
+    for (const Record::Field &field : type->record->fields) find_records(field.type, found, seen);
   }
+  find_records(type->element, found, seen);
+  for (const Type *parameter : type->parameters) find_records(parameter, found, seen);
 }
 
-std::string signature(const spectra::Module &module, const spectra::Func &func) {
-  std::string text = "fn(";
-  bool first = true;
-  for (const spectra::Value *parameter : func.body->args) {
-    text += (first ? "" : ", ") + spectra::to_text(parameter->type);
-    first = false;
+std::string signature(spectra::Module &module, const spectra::Func &func) {
+  std::vector<const Type *> parameters;
+  for (const spectra::Value *v : func.body->args) parameters.push_back(v->type);
+  const Type *type = module.types.function(parameters, func.result);
+  std::string text = spectra::to_text(type);
+  std::vector<const Record *> records;
+  std::set<const Record *> seen;
+  find_records(type, records, seen);
+  for (size_t i = 0; i < records.size(); ++i) {
+    text += (i ? ", " : " with ") + records[i]->name + " {";
+    for (size_t f = 0; f < records[i]->fields.size(); ++f) {
+      const Record::Field &field = records[i]->fields[f];
+      text += (f ? ", " : " ") + field.name + " : " + spectra::to_text(module.types.untracked(field.type));
+    }
+    text += " }";
   }
-  text += ")";
-  if (func.result) text += " -> " + spectra::to_text(func.result);
-  std::set<std::string> seen;
-  std::string records;
-  spell_records(module, text, seen, records);
-  return text + records;
+  return text;
 }
 
 } // namespace
 
-spectra::Section units_section(const spectra::Module &module) {
+void append_units_section(spectra::Module &module) {
   spectra::Section section{"units", module.name, {}};
   for (const spectra::Func *func : module.funcs)
     if (func->exported || func->external)
-      section.lines.push_back(std::string(func->exported ? "export " : "import ") + std::string(func->name) +
-                              " " + signature(module, *func));
-  return section;
+      section.lines.push_back((func->external ? "import " : "export ") + std::string(func->name) + " " +
+                              signature(module, *func));
+  if (!section.lines.empty()) module.sections.push_back(std::move(section));
 }
 
 } // namespace mica::codegen

@@ -3,6 +3,8 @@
 #include "unit.h"
 
 #include <bit>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <stdexcept>
 
 namespace mica::codegen {
 namespace {
@@ -18,6 +20,12 @@ llvm::GlobalVariable *private_constant(Unit &unit, llvm::Constant *value, unsign
 } // namespace
 
 Unit::Unit(spectra::Module &s) : spectra(s), module(std::make_unique<llvm::Module>(s.name, context)) {
+  // LLVM's remarks on what it did not vectorize are no news to the user.
+  context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo *info, void *) {
+        if (info->getSeverity() == llvm::DS_Error) throw std::runtime_error("LLVM reports an error");
+      },
+      nullptr);
   module->setSourceFileName(s.sources.empty() ? s.name : s.sources[0].name);
   for (const spectra::SourceFile &source : s.sources) file_names.push_back(c_string(source.name));
   if (file_names.empty()) file_names.push_back(c_string(s.name));

@@ -23,7 +23,7 @@ namespace {
 constexpr const char *kTriple = "x86_64-pc-linux-gnu";
 constexpr const char *kCpu = "x86-64-v3";
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &options, bool has_kernels) {
+std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &options, bool has_library) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -37,7 +37,7 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &opti
   target_options.DataSections = true;
   target_options.FunctionSections = true;
   // With kernels beside it, user code is marked `optnone` one by one (keep_user_code).
-  bool plain = !options.optimizes() && !has_kernels;
+  bool plain = !options.optimizes() && !has_library;
   llvm::CodeGenOptLevel level = plain                  ? llvm::CodeGenOptLevel::None
                                 : options.tier == "O1" ? llvm::CodeGenOptLevel::Less
                                 : options.tier == "O3" ? llvm::CodeGenOptLevel::Aggressive
@@ -48,25 +48,28 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const spectra::Options &opti
 
 /// Brings in what the module calls of the math library, to be inlined: a value has the same bits in a scalar,
 /// in a vectorized loop and folded.
-void link_math(Unit &unit) {
+/// Whether any came in.
+bool link_math(Unit &unit) {
+  const spectra::Options &options = unit.spectra.options;
   bool needed = false;
   for (const llvm::Function &f : *unit.module)
     needed |= f.isDeclaration() && f.getName().starts_with("mica_");
-  if (!needed) return;
+  if (!needed) return false;
   llvm::StringRef bytes(mica_math_x86, static_cast<size_t>(mica_math_x86_end - mica_math_x86));
   llvm::Expected<std::unique_ptr<llvm::Module>> math =
       llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "math"), unit.context);
   if (!math) throw std::runtime_error("the math library's bitcode can't be read");
   (*math)->setTargetTriple(unit.module->getTargetTriple());
   (*math)->setDataLayout(unit.module->getDataLayout());
-  std::set<std::string> own;
-  for (const llvm::Function &f : *unit.module)
-    if (!f.isDeclaration()) own.insert(f.getName().str());
+  std::set<std::string> own, asked;
+  for (const llvm::Function &f : *unit.module) (f.isDeclaration() ? asked : own).insert(f.getName().str());
   if (llvm::Linker::linkModules(*unit.module, std::move(*math), llvm::Linker::LinkOnlyNeeded))
     throw std::runtime_error("the math library doesn't link");
+  bool came = false;
   if (llvm::NamedMDNode *ident = unit.module->getNamedMetadata("llvm.ident")) ident->eraseFromParent();
   for (llvm::Function &f : *unit.module) {
     if (f.isDeclaration() || own.count(f.getName().str())) continue;
+    came = true;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
     // clang's attributes for a freestanding build would stand in the way of inlining.
     for (const char *name : {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "no-builtins",
@@ -74,8 +77,14 @@ void link_math(Unit &unit) {
       f.removeFnAttr(name);
     f.removeFnAttr(llvm::Attribute::NoInline);
     f.removeFnAttr(llvm::Attribute::OptimizeNone);
-    f.addFnAttr(llvm::Attribute::AlwaysInline);
+    // Into the user's code only where that is optimized; kernels ask for it call by call (mark_calls).
+    bool called = asked.count(f.getName().str()) > 0;
+    if (options.optimizes() || !called)
+      f.addFnAttr(llvm::Attribute::AlwaysInline);
+    else
+      f.removeFnAttr(llvm::Attribute::AlwaysInline);
   }
+  return came;
 }
 
 /// In the debug and checked tiers the user's functions stay as written while the library's kernels are
@@ -103,7 +112,7 @@ void check_made_code(const llvm::Module &module) {
 
 std::string emit_assembly(Unit &unit) {
   const spectra::Options &options = unit.spectra.options;
-  std::unique_ptr<llvm::TargetMachine> machine = target_machine(options, !unit.bodies.empty());
+  std::unique_ptr<llvm::TargetMachine> machine = target_machine(options, true);
   unit.module->setTargetTriple(llvm::Triple(kTriple));
   unit.module->setDataLayout(machine->createDataLayout());
   unit.module->setPICLevel(llvm::PICLevel::BigPIC);
@@ -111,10 +120,13 @@ std::string emit_assembly(Unit &unit) {
   if (unit.debug) unit.debug->finalize();
   check_made_code(*unit.module);
   if (!options.optimizes()) keep_user_code(unit);
-  link_math(unit);
+  bool has_library = link_math(unit) || !unit.bodies.empty();
+  bool plain = !options.optimizes() && !has_library;
+  if (plain) machine = target_machine(options, false);
   for (llvm::Function &f : *unit.module)
     if (!f.isDeclaration()) {
       f.addFnAttr("target-cpu", kCpu);
+      f.addFnAttr("tune-cpu", "generic"); // as clang does where it is not told another
       f.addFnAttr("prefer-vector-width", "256");
       f.addFnAttr(llvm::Attribute::getWithUWTableKind(unit.context, llvm::UWTableKind::Default));
     }
@@ -135,7 +147,6 @@ std::string emit_assembly(Unit &unit) {
   llvm::OptimizationLevel level = options.tier == "O1"   ? llvm::OptimizationLevel::O1
                                   : options.tier == "O3" ? llvm::OptimizationLevel::O3
                                                          : llvm::OptimizationLevel::O2;
-  bool plain = !options.optimizes() && unit.bodies.empty();
   llvm::ModulePassManager pipeline = plain ? passes.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
                                            : passes.buildPerModuleDefaultPipeline(level);
   pipeline.run(*unit.module, modules);

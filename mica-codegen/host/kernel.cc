@@ -2,6 +2,7 @@
 #include "kernel.h"
 #include "spectra/ops.h"
 
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 
 namespace mica::codegen {
@@ -90,6 +91,24 @@ void KernelEmitter::begin(size_t words) {
   }
 }
 
+/// Calls of the math library read its tables: once inlined, those reads must not tie the loop's turns
+/// together either, or LLVM would not vectorize it.
+bool KernelEmitter::mark_calls(llvm::BasicBlock *first, llvm::MDNode *group) {
+  bool calls = false;
+  for (auto block = first->getIterator(); block != function_->end(); ++block) {
+    if (block->getTerminator() && llvm::isa<llvm::UnreachableInst>(block->getTerminator()))
+      continue; // a failure
+    for (llvm::Instruction &i : *block)
+      if (llvm::isa<llvm::CallInst>(i) && !i.hasMetadata(llvm::LLVMContext::MD_access_group)) {
+        i.setMetadata(llvm::LLVMContext::MD_access_group, group);
+        if (llvm::isa<llvm::IntrinsicInst>(i)) continue;
+        llvm::cast<llvm::CallInst>(i).addFnAttr(llvm::Attribute::AlwaysInline);
+        calls = true;
+      }
+  }
+  return calls;
+}
+
 void KernelEmitter::loop(LValue from, LValue to, const char *name, bool parallel,
                          const std::function<void(LValue)> &body) {
   llvm::BasicBlock *before = b_.GetInsertBlock();
@@ -106,9 +125,16 @@ void KernelEmitter::loop(LValue from, LValue to, const char *name, bool parallel
   i->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst *back = b_.CreateCondBr(b_.CreateICmpSLT(next, to), turn, after);
   if (parallel) {
+    bool calls = mark_calls(turn, access_group_);
     llvm::Metadata *accesses = llvm::MDNode::get(
         unit_.context, {llvm::MDString::get(unit_.context, "llvm.loop.parallel_accesses"), access_group_});
-    llvm::MDNode *id = llvm::MDNode::getDistinct(unit_.context, {nullptr, accesses});
+    llvm::SmallVector<llvm::Metadata *> hints{nullptr, accesses};
+    // LLVM overrates what the branches of inlined functions cost as vectors: ln and sin would stay scalar.
+    if (calls)
+      hints.push_back(
+          llvm::MDNode::get(unit_.context, {llvm::MDString::get(unit_.context, "llvm.loop.vectorize.enable"),
+                                            llvm::ConstantAsMetadata::get(b_.getTrue())}));
+    llvm::MDNode *id = llvm::MDNode::getDistinct(unit_.context, hints);
     id->replaceOperandWith(0, id);
     back->setMetadata(llvm::LLVMContext::MD_loop, id);
   }

@@ -40,6 +40,7 @@ protected:
   /// for (i = from; i < to; ++i) body(i); `parallel`: turns don't depend on each other, so LLVM may
   /// vectorize.
   void loop(LValue from, LValue to, const char *name, bool parallel, const std::function<void(LValue)> &body);
+  bool mark_calls(llvm::BasicBlock *first, llvm::MDNode *group);
   LValue load_cell(const Type *type, LValue base, LValue index);
   void store_cell(const Type *type, LValue v, LValue base, LValue index);
   LValue cell_address(const Type *type, LValue base, LValue index);

@@ -7,14 +7,15 @@ namespace {
 /// How many turns a loop takes, and its last counter.
 std::string turns(const std::string &type, const std::string &from, const std::string &to,
                   const std::string &attributes, const std::string &tier) {
-  Outcome got = run_fused(tier, "var @n : i32\nvar @a : " + type + " = " + from + "\nvar @b : " + type +
-                                    " = " + to + "\nvar @last : " + type + "\n" +
-                                    main_of("  %a = read @a : " + type + "\n  %b = read @b : " + type +
-                                            "\n  for %a, %b {" + attributes + "} (%i : " + type +
-                                            ") {\n    %n = read @n : i32\n    %one = const 1 : i32\n"
-                                            "    %m = add %n, %one : i32\n    write @n, %m\n    write @last, "
-                                            "%i\n    yield\n  }\n  %total = read @n : i32\n  %l = read @last : " +
-                                            type + "\n  print %total, %l {format=\"%v %v\"}\n"));
+  Outcome got =
+      run_fused(tier, "var @n : i32\nvar @a : " + type + " = " + from + "\nvar @b : " + type + " = " + to +
+                          "\nvar @last : " + type + "\n" +
+                          main_of("  %a = read @a : " + type + "\n  %b = read @b : " + type +
+                                  "\n  for %a, %b {" + attributes + "} (%i : " + type +
+                                  ") {\n    %n = read @n : i32\n    %one = const 1 : i32\n"
+                                  "    %m = add %n, %one : i32\n    write @n, %m\n    write @last, "
+                                  "%i\n    yield\n  }\n  %total = read @n : i32\n  %l = read @last : " +
+                                  type + "\n  print %total, %l {format=\"%v %v\"}\n"));
   return got.out + got.err;
 }
 

@@ -189,6 +189,57 @@ TEST_P(CodegenKernels, HalvesSumInFloat32) {
     EXPECT_EQ(got.out, "2048.0 2048.0 0.5\n") << half << got.err;
   }
 }
+/// Products of every transposition with an epilogue, against the order of numerics.md 5.
+TEST_P(CodegenKernels, ProductsWithAnEpilogue) {
+  constexpr int64_t kM = 3, kN = 5, kK = 300;
+  for (bool ta : {false, true})
+    for (bool tb : {false, true}) {
+      std::string a = ta ? "f32[300,3]" : "f32[3,300]", b = tb ? "f32[5,300]" : "f32[300,5]";
+      std::string flags = std::string(ta ? ", transpose_a" : "") + (tb ? ", transpose_b" : "");
+      std::string body = "var @x : f32[1500]\nvar @a : " + a + "\nvar @b : " + b +
+                         "\nvar @c : f32[5]\nvar @y : f32[3,5]\n" + "kernel @p product [3, 5] cpu {k=300" +
+                         flags + "} (%a : " + a + " as " + a + ", %b : " + b + " as " + b +
+                         ", %c : f32[5] as f32, acc %z : f32) -> (f32[3,5]) {\n  %s = add %z, %c : f32\n  %r "
+                         "= relu %s : f32\n  yield %r\n}\n" +
+                         main_of(fill(1500) +
+                                 "  %la = const 299 : i64\n  %lm = const 2 : i64\n  %ln = const 4 : i64\n  "
+                                 "%k3 = const 3 : i64\n  %k5 = const 5 : i64\n"
+                                 "  for %zero, %la {by=1} (%k : i64) {\n    for %zero, %lm {by=1} (%m : i64) "
+                                 "{\n      %o = mul %k, %k3 : i64\n      %o1 = add %o, %m : i64\n"
+                                 "      %v = read @x[%o1] : f32\n      write @a" +
+                                 (ta ? "[%k][%m]" : "[%m][%k]") +
+                                 ", %v\n      yield\n    }\n"
+                                 "    for %zero, %ln {by=1} (%n : i64) {\n      %u = mul %k, %k5 : i64\n     "
+                                 " %u1 = add %u, %n : i64\n"
+                                 "      %w = read @x[%u1] : f32\n      write @b" +
+                                 (tb ? "[%n][%k]" : "[%k][%n]") +
+                                 ", %w\n      yield\n    }\n    yield\n  }\n"
+                                 "  for %zero, %ln {by=1} (%n1 : i64) {\n    %q1 = read @x[%n1] : f32\n    "
+                                 "write @c[%n1], %q1\n    yield\n  }\n"
+                                 "  %pa = address @a : ptr<" +
+                                 a + ">\n  %pb = address @b : ptr<" + b +
+                                 ">\n  %pc = address @c : ptr<f32[5]>\n  %py = address @y : ptr<f32[3,5]>\n"
+                                 "  launch @p(%pa, %pb, %pc, %py)\n  for %zero, %lm {by=1} (%m2 : i64) {\n   "
+                                 " for %zero, %ln {by=1} (%n2 : i64) {\n"
+                                 "      %g = read @y[%m2][%n2] : f32\n      print %g {format=\"%a\", "
+                                 "newline}\n      yield\n    }\n    yield\n  }\n");
+      std::string want;
+      for (int64_t m = 0; m < kM; ++m)
+        for (int64_t n = 0; n < kN; ++n) {
+          float sum = 0;
+          for (int64_t from = 0; from < kK; from += 128) {
+            float block = 0;
+            for (int64_t k = from; k < std::min(kK, from + 128); ++k)
+              block = std::fma(cell(k * 3 + m), cell(k * 5 + n), block);
+            sum += block;
+          }
+          sum += cell(n);
+          want += hex(sum > 0 ? sum : 0.0f) + "\n";
+        }
+      Outcome got = run_fused(GetParam(), body);
+      EXPECT_EQ(got.out, want) << got.err << ta << tb;
+    }
+}
 INSTANTIATE_TEST_SUITE_P(Tiers, CodegenKernels, testing::Values("debug", "checked", "O1", "O2", "O3"));
 
 } // namespace
