@@ -1,5 +1,6 @@
 #include "grad.h"
 #include "passes/activity.h"
+#include "passes/addresses.h"
 #include "passes/collect.h"
 #include "passes/dce.h"
 #include "passes/place.h"
@@ -21,6 +22,7 @@ public:
 
   bool run() {
     inline_verbs(module_);                                    // composite verbs become their lines
+    if (has_windows()) fold_addresses(module_);               // known pointers become places
     if (!collect_tapes(module_, diag_, tapes_)) return false; // windows, walks, asks, and what goes where
     for (auto &[id, window] : tapes_.windows)                 // calls inlined, loops unrolled, memory known
       if (!specialize_window(module_, *window.func, *window.tape, diag_, made_[window.func], inlined_))
@@ -44,6 +46,12 @@ public:
   }
 
 private:
+  bool has_windows() {
+    bool found = false;
+    for (Func *func : module_.funcs) each_op(*func->body, [&](Op &op) { found |= op.code == OpCode::tape; });
+    return found;
+  }
+
   /// What a pair's walk may be asked for, in the terms of the window's function.
   std::vector<Location> asked_of(const Pair &pair) {
     std::vector<Location> asked;
