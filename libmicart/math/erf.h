@@ -31,7 +31,7 @@ MICA_INLINE Pair erfc_pair(Pair a) {
     q = fma(now, kInverse[n + 1], q);
   }
   Pair first = two_product(entry.slope, d);
-  double rest = fma(first.high, q, first.low);
+  double rest = fma(first.high, q, fma(entry.slope_low, d, first.low));
   Pair head = two_sum(entry.high, -first.high);
   return quick_sum(head.high, head.low + (entry.low - rest));
 }
@@ -90,7 +90,7 @@ MICA_INLINE double gelu_f64(double x) {
   double y = whole(multiply(e.value, 0.5 * c)) * e.factor;
   y = x > 40.0 ? x : y;
   y = x < -39.0 ? -0.0 : y;
-  return x != x ? x : y;
+  return x != x || x == 0.0 ? x : y;
 }
 
 // Its derivative: Phi(x) + x phi(x).

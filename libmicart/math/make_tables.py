@@ -118,7 +118,7 @@ polynomial("LnTail", series(lambda r: mpf(1) / 3 - r / 4 + r * r / 5, lambda r: 
            "(ln(1 + r) - r + r^2/2) / r^3")
 
 # erfc at i/64: value in two parts and 2/sqrt(pi) e^(-x^2); from i = 1024 on times 2^512, so that nothing is subnormal.
-print("struct ErfcEntry { double high, low, slope; };")
+print("struct ErfcEntry { double high, low, slope, slope_low; };")
 print("constexpr int kErfcEntries = 1761;")
 print("alignas(64) inline constexpr ErfcEntry kErfcTable[kErfcEntries] = {")
 for i in range(1761):
@@ -126,7 +126,9 @@ for i in range(1761):
     scale = mpf(2)**512 if i >= 1024 else mpf(1)
     value_ = erfc(x) * scale
     high = mpf(float(value_))
-    print(f"    {{{number(high)}, {number(value_ - high)}, {number(2 / sqrt(pi) * exp(-x * x) * scale)}}},")
+    slope = 2 / sqrt(pi) * exp(-x * x) * scale
+    slope_high = mpf(float(slope))
+    print(f"    {{{number(high)}, {number(value_ - high)}, {number(slope_high)}, {number(slope - slope_high)}}},")
 print("};")
 print("} // namespace mica::math")
 print("// clang-format on")
