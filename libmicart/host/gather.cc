@@ -95,3 +95,11 @@ void mica_gather_gradient(int32_t type, const void *dy, int32_t id_type, const v
   release(first);
   release(order);
 }
+
+void mica_check_targets(const char *file, int32_t line, int32_t type, const void *ids, int64_t count,
+                        int64_t classes) {
+  for (i64 i = 0; i < count; i++) {
+    i64 id = read_id(type, ids, i);
+    if (id < -1 || id >= classes) mica_fail_target(file, line, i, id, classes);
+  }
+}

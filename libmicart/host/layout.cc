@@ -1,74 +1,73 @@
-// Moving cells about: permutations, slices, concatenations; and the check of classes.
-#include "../include/micart.h"
+// Layout: rows copied from one step to another, and dimensions in another order.
+#include "runtime.h"
 
-#include <cstring>
+#include <string.h>
+
+using namespace mica::rt;
 
 namespace {
-
-constexpr int64_t kMaxRank = 16;
-
-template <class Cell>
-void permute(Cell *out, const Cell *source, int64_t rank, const int64_t *sizes, const int64_t *steps) {
-  int64_t index[kMaxRank] = {};
-  int64_t outer = 1;
-  for (int64_t d = 0; d + 1 < rank; ++d) outer *= sizes[d];
-  const int64_t inner = sizes[rank - 1];
-  const int64_t step = steps[rank - 1];
-  for (int64_t o = 0; o < outer; ++o) {
-    const Cell *from = source;
-    for (int64_t d = 0; d + 1 < rank; ++d) from += index[d] * steps[d];
-    for (int64_t i = 0; i < inner; ++i) *out++ = from[i * step];
-    for (int64_t d = rank - 1; d-- > 0;) { // the next outer index, like an odometer
-      if (++index[d] < sizes[d]) break;
-      index[d] = 0;
+struct CopyJob {
+  char *to;
+  const char *from;
+  i64 to_step, from_step, width;
+  static void run(void *context, int64_t begin, int64_t end) {
+    const CopyJob &job = *static_cast<CopyJob *>(context);
+    for (i64 i = begin; i < end; i++) {
+      memcpy(job.to + i * job.to_step, job.from + i * job.from_step, static_cast<size_t>(job.width));
     }
   }
-}
+};
 
-int64_t class_at(int32_t type, const void *targets, int64_t i) {
-  switch (type) {
-  case MICA_I64: return static_cast<const int64_t *>(targets)[i];
-  case MICA_U8: return static_cast<const uint8_t *>(targets)[i];
-  case MICA_I16: return static_cast<const int16_t *>(targets)[i];
-  case MICA_U16: return static_cast<const uint16_t *>(targets)[i];
-  default: return static_cast<const int32_t *>(targets)[i];
+// The result's cells in order, seen as lines of its last dimension.
+struct PermuteJob {
+  char *to;
+  const char *from;
+  i64 size, rank;
+  const i64 *sizes;
+  const i64 *steps;
+
+  template <class T> void line(i64 index, i64 at) const {
+    T *to_line = reinterpret_cast<T *>(to) + index * sizes[rank - 1];
+    const T *from_line = reinterpret_cast<const T *>(from) + at;
+    i64 step = steps[rank - 1];
+    for (i64 i = 0; i < sizes[rank - 1]; i++) to_line[i] = from_line[i * step];
   }
-}
-
+  static void run(void *context, int64_t begin, int64_t end) {
+    const PermuteJob &job = *static_cast<PermuteJob *>(context);
+    for (i64 index = begin; index < end; index++) {
+      i64 at = 0, left = index;
+      for (i64 d = job.rank - 1; d-- > 0;) {
+        at += left % job.sizes[d] * job.steps[d];
+        left /= job.sizes[d];
+      }
+      switch (job.size) {
+      case 1: job.line<u8>(index, at); break;
+      case 2: job.line<u16>(index, at); break;
+      case 4: job.line<u32>(index, at); break;
+      case 8: job.line<u64>(index, at); break;
+      default: job.line<u128>(index, at); break;
+      }
+    }
+  }
+};
 } // namespace
 
-extern "C" {
-
-void mica_permute(void *out, const void *source, int64_t cell_bytes, int64_t rank, const int64_t *sizes,
-                  const int64_t *steps) {
-  for (int64_t d = 0; d < rank; ++d)
-    if (sizes[d] == 0) return;
-  switch (cell_bytes) {
-  case 1:
-    return permute(static_cast<uint8_t *>(out), static_cast<const uint8_t *>(source), rank, sizes, steps);
-  case 2:
-    return permute(static_cast<uint16_t *>(out), static_cast<const uint16_t *>(source), rank, sizes, steps);
-  case 4:
-    return permute(static_cast<uint32_t *>(out), static_cast<const uint32_t *>(source), rank, sizes, steps);
-  default:
-    return permute(static_cast<uint64_t *>(out), static_cast<const uint64_t *>(source), rank, sizes, steps);
-  }
-}
-
-void mica_copy_rows(void *target, int64_t target_step, const void *source, int64_t source_step, int64_t width,
+void mica_copy_rows(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t width,
                     int64_t rows) {
-  char *to = static_cast<char *>(target);
-  const char *from = static_cast<const char *>(source);
-  if (width)
-    for (int64_t i = 0; i < rows; ++i)
-      std::memcpy(to + i * target_step, from + i * source_step, static_cast<size_t>(width));
+  if (width <= 0) return;
+  CopyJob job = {static_cast<char *>(to), static_cast<const char *>(from), to_step, from_step, width};
+  mica_parallel(CopyJob::run, &job, rows, 262144 / width + 1);
 }
 
-void mica_check_targets(const char *file, int32_t line, int32_t type, const void *targets, int64_t count,
-                        int64_t classes) {
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t c = class_at(type, targets, i);
-    if (c < -1 || c >= classes) mica_fail_target(file, line, i, c, classes);
+void mica_permute(void *to, const void *from, int64_t size, int64_t rank, const int64_t *sizes,
+                  const int64_t *steps) {
+  if (rank <= 0) {
+    memcpy(to, from, static_cast<size_t>(size));
+    return;
   }
-}
+  i64 lines = 1;
+  for (i64 d = 0; d < rank - 1; d++) lines *= sizes[d];
+  if (lines <= 0 || sizes[rank - 1] <= 0) return;
+  PermuteJob job = {static_cast<char *>(to), static_cast<const char *>(from), size, rank, sizes, steps};
+  mica_parallel(PermuteJob::run, &job, lines, 65536 / sizes[rank - 1] + 1);
 }

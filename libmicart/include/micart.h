@@ -224,9 +224,9 @@ int32_t mica_thread_count(void); // threads=N, or the number of cores this proce
 // ---- products on the processor (numerics.md 5)
 // ---------------------------------------------------------------------------- C[m, n] = A[m, k] * B[k, n]
 // for each of batch0 * batch1 pairs. A cell adds blocks of 128 consecutive k, inside a block fused
-// multiply-adds ascending from +0, block results added ascending. Types: a, b, c each float16, bfloat16 or
-// float32 (float32 sums, one rounding to c); or all float64, int32, int64. Rows and batches may lie apart
-// (strides in cells).
+// multiply-adds ascending from +0, block results added ascending to the first one's. Types: a, b, c each
+// float16, bfloat16 or float32 (float32 sums, one rounding to c); or all float64, int32, int64. Rows and
+// batches may lie apart (strides in cells).
 struct mica_product {
   const void *a;                    // [m, k], or [k, m] where transpose_a
   const void *b;                    // [k, n], or [n, k] where transpose_b
@@ -263,15 +263,15 @@ void mica_gather_gradient(
     int32_t type, const void *dy, int32_t id_type, const void *ids, int64_t count, int64_t columns,
     void *dtable,
     int64_t rows); // dtable[r] = sum of dy[i] with ids[i] = r, i ascending, in numerics.md 4's order
-// Layout: the result's cells in order, each from source + the sum of index times step (in cells); rank at most 16.
-void mica_permute(void *out, const void *source, int64_t cell_bytes, int64_t rank, const int64_t *sizes,
-                  const int64_t *steps);
-// `rows` runs of `width` bytes from source + i * source_step to target + i * target_step.
-void mica_copy_rows(void *target, int64_t target_step, const void *source, int64_t source_step, int64_t width,
-                    int64_t rows);
-// Stops where a class is neither -1 nor in 0..classes-1, naming row, value and classes.
-void mica_check_targets(const char *file, int32_t line, int32_t type, const void *targets, int64_t count,
+// Targets of CrossEntropy: each -1 or a class, else a failure; ids int32, int64, uint8.
+void mica_check_targets(const char *file, int32_t line, int32_t type, const void *ids, int64_t count,
                         int64_t classes);
+// rows pieces of width bytes, to_step and from_step bytes apart
+void mica_copy_rows(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t width,
+                    int64_t rows);
+// to[i0, i1, ...] = from[i0 * steps[0] + i1 * steps[1] + ...], cells of `size` bytes
+void mica_permute(void *to, const void *from, int64_t size, int64_t rank, const int64_t *sizes,
+                  const int64_t *steps);
 int64_t mica_argmax(int32_t type, const void *x,
                     int64_t count); // the first greatest; a NaN is greatest; -1 of nothing
 double mica_norm(int32_t type, int64_t count, const void *const *x,

@@ -90,8 +90,7 @@ MICA_INLINE double gelu_f64(double x) {
   double y = whole(multiply(e.value, 0.5 * c)) * e.factor;
   y = x > 40.0 ? x : y;
   y = x < -39.0 ? -0.0 : y;
-  y = x == 0.0 ? x : y; // -0 too
-  return x != x ? x : y;
+  return x != x || x == 0.0 ? x : y;
 }
 
 // Its derivative: Phi(x) + x phi(x).

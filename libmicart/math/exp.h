@@ -103,8 +103,8 @@ MICA_INLINE double silu_f64(double x) {
   double c = limited(x, -800.0, 0.0);
   Scaled deep = exp_scaled(c);
   double y = x < -700.0 ? scale(whole(multiply(deep.value, c)), deep.k) : whole(s);
-  y = x == kInfinity || x == 0.0 ? x : y; // -0 too
-  return x != x ? x : y;
+  y = x == kInfinity ? x : y;
+  return x != x || x == 0.0 ? x : y;
 }
 // sigmoid (1 + x (1 - sigmoid)); far out the sigmoid is 0 or 1 and no infinity meets a zero.
 MICA_INLINE double silu_gradient_f64(double x) {

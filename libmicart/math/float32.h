@@ -54,8 +54,28 @@ MICA_INLINE float fix_arctan(float x, float y) {
   MICA_FIX_ODD(0x3d8d6b23u, 0x3d8d31c3u);
   return y;
 }
+MICA_INLINE float fix_erfc(float x, float y) {
+  MICA_FIX(0xb76c9f62u, 0x3f800085u);
+  return y;
+}
+// Near 0 some answers are x / 2 or 1 / 2 + x / 4 and less than a double shows, and the former may be a tie
+// between two floats: what is not seen must still decide. gelu, gelu_tanh and silu lie above x / 2, sigmoid
+// on 1/2's side.
+MICA_INLINE double half_and_more(double x, double y) {
+  return abs(x) < 0x1p-60 ? fma(abs(x), 0x1p-50, 0.5 * x) : y;
+}
+MICA_INLINE float near_zero(double x, double y) {
+  return static_cast<float>(x == 0.0 ? x : half_and_more(x, y));
+}
+MICA_INLINE float sigmoid_rounded(double x, double y) {
+  return static_cast<float>(abs(x) < 0x1p-12 ? y - copy_sign(0x1p-53, x) : y);
+}
 } // namespace mica::math
 
+#define MICA_F32_NEAR_ZERO(name)                                                                             \
+  MICA_PUBLIC float mica_##name##_f32(float x) {                                                             \
+    return mica::math::near_zero(static_cast<double>(x), mica::math::name##_f64(static_cast<double>(x)));    \
+  }
 #define MICA_F32_FIXED(name)                                                                                 \
   MICA_PUBLIC float mica_##name##_f32(float x) {                                                             \
     return mica::math::fix_##name(x, static_cast<float>(mica::math::name##_f64(static_cast<double>(x))));    \
@@ -87,13 +107,15 @@ MICA_F32_FIXED(arccos)
 MICA_F32_FIXED(arctan)
 MICA_F32(tanh)
 MICA_F32(erf)
-MICA_F32(erfc)
-MICA_F32(gelu)
+MICA_F32_FIXED(erfc)
+MICA_F32_NEAR_ZERO(gelu)
 MICA_F32(gelu_gradient)
-MICA_F32(gelu_tanh)
+MICA_F32_NEAR_ZERO(gelu_tanh)
 MICA_F32(gelu_tanh_gradient)
-MICA_F32(sigmoid)
-MICA_F32(silu)
+MICA_PUBLIC float mica_sigmoid_f32(float x) {
+  return mica::math::sigmoid_rounded(static_cast<double>(x), mica::math::sigmoid_f64(static_cast<double>(x)));
+}
+MICA_F32_NEAR_ZERO(silu)
 MICA_F32(silu_gradient)
 MICA_PUBLIC float mica_pow_f32(float x, float y) {
   return static_cast<float>(mica::math::pow_f32_wide(static_cast<double>(x), static_cast<double>(y)));

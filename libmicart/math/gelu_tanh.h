@@ -36,8 +36,8 @@ MICA_INLINE double gelu_tanh_f64(double x) {
   Pair q = multiply(divide(above, below), c);
   double y = whole(q);
   y = deep && negative ? scale(whole(multiply(s.value, c)), s.k) : y;
-  y = x > 30.0 || x == 0.0 ? x : y; // -0 too
-  return x != x ? x : y;
+  y = x > 30.0 ? x : y;
+  return x != x || x == 0.0 ? x : y;
 }
 
 // sigmoid(2u) + x sigmoid(2u) (1 - sigmoid(2u)) 2u'; the argument is held to +-30, so that no infinity meets

@@ -117,7 +117,7 @@ print("};")
 polynomial("LnTail", series(lambda r: mpf(1) / 3 - r / 4 + r * r / 5, lambda r: (log(1 + r) - r + r * r / 2) / r**3), mpf(-1) / 128, mpf(1) / 128, 7,
            "(ln(1 + r) - r + r^2/2) / r^3")
 
-# erfc at i/64 and 2/sqrt(pi) e^(-x^2), each in two parts; from i = 1024 on times 2^512, so that nothing is subnormal.
+# erfc at i/64: value in two parts and 2/sqrt(pi) e^(-x^2); from i = 1024 on times 2^512, so that nothing is subnormal.
 print("struct ErfcEntry { double high, low, slope, slope_low; };")
 print("constexpr int kErfcEntries = 1761;")
 print("alignas(64) inline constexpr ErfcEntry kErfcTable[kErfcEntries] = {")

@@ -109,7 +109,7 @@ MICA_INLINE double turn_tan(Turn t) {
 MICA_INLINE double sin_f64(double x) {
   double y = turn_sin(reduce_turn_f64(x), 0);
   y = abs(x) < 0x1p-27 ? x - x * x * x * (1.0 / 6) : y;
-  return x == 0.0 ? x : y; // -0 too
+  return x == 0.0 ? x : y;
 }
 MICA_INLINE double cos_f64(double x) { return turn_sin(reduce_turn_f64(x), 1); }
 MICA_INLINE double tan_f64(double x) {

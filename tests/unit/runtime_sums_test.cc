@@ -119,6 +119,33 @@ TEST(Norm, LargeSmallAndJoint) { // B43
   EXPECT_EQ(norm_of(MICA_F32, a, 0), 0.0);
 }
 
+TEST(Layout, PermuteAndRows) {
+  std::vector<float> x(24), y(24);
+  for (size_t i = 0; i < 24; i++) x[i] = static_cast<float>(i);
+  const int64_t sizes[] = {4, 2, 3}, steps[] = {1, 12, 4}; // of [2, 3, 4] by the order 2, 0, 1
+  mica_permute(y.data(), x.data(), 4, 3, sizes, steps);
+  for (size_t c = 0; c < 4; c++) {
+    for (size_t a = 0; a < 2; a++) {
+      for (size_t b = 0; b < 3; b++) ASSERT_EQ(y[(c * 2 + a) * 3 + b], x[(a * 3 + b) * 4 + c]);
+    }
+  }
+  const int64_t none[] = {4, 0, 3};
+  mica_permute(y.data(), x.data(), 4, 3, none, steps);
+  mica_copy_rows(y.data(), 8, x.data() + 1, 16, 8, 6); // columns 1 and 2 of [6, 4]
+  EXPECT_EQ(std::vector<float>(y.begin(), y.begin() + 4), (std::vector<float>{1, 2, 5, 6}));
+}
+
+TEST(Targets, AreClassesOrLeftOut) { // B05
+  int32_t ids[] = {0, -1, 4};
+  mica_check_targets("a.mica", 1, MICA_I32, ids, 3, 5);
+  ids[2] = 255;
+  EXPECT_EXIT(mica_check_targets("a.mica", 2, MICA_I32, ids, 3, 5), testing::ExitedWithCode(70),
+              "^a.mica:2: target 255 in row 2 is outside the classes 0..4");
+  ids[2] = -4;
+  EXPECT_EXIT(mica_check_targets("a.mica", 2, MICA_I32, ids, 3, 5), testing::ExitedWithCode(70),
+              "target -4 in row 2");
+}
+
 TEST(ArgMax, FirstGreatestAndNaN) {
   float x[] = {1, 5, 5, 2};
   EXPECT_EQ(mica_argmax(MICA_F32, x, 4), 1);
