@@ -263,6 +263,15 @@ void mica_gather_gradient(
     int32_t type, const void *dy, int32_t id_type, const void *ids, int64_t count, int64_t columns,
     void *dtable,
     int64_t rows); // dtable[r] = sum of dy[i] with ids[i] = r, i ascending, in numerics.md 4's order
+// Layout: the result's cells in order, each from source + the sum of index times step (in cells); rank at most 16.
+void mica_permute(void *out, const void *source, int64_t cell_bytes, int64_t rank, const int64_t *sizes,
+                  const int64_t *steps);
+// `rows` runs of `width` bytes from source + i * source_step to target + i * target_step.
+void mica_copy_rows(void *target, int64_t target_step, const void *source, int64_t source_step, int64_t width,
+                    int64_t rows);
+// Stops where a class is neither -1 nor in 0..classes-1, naming row, value and classes.
+void mica_check_targets(const char *file, int32_t line, int32_t type, const void *targets, int64_t count,
+                        int64_t classes);
 int64_t mica_argmax(int32_t type, const void *x,
                     int64_t count); // the first greatest; a NaN is greatest; -1 of nothing
 double mica_norm(int32_t type, int64_t count, const void *const *x,

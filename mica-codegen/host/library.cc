@@ -224,6 +224,7 @@ bool FunctionEmitter::emit_library(const Op &op) {
     if (size) b_.CreateMemMove(arg(op, 0), align, arg(op, 1), align, size);
     return true;
   }
+  case OpCode::view:
   case OpCode::frame_of:
   case OpCode::frame_as: result(arg(op, 0)); return true;
   case OpCode::arena: emit_arena(op); return true;

@@ -71,8 +71,8 @@ void emit_program_entry(Unit &unit) {
   Builder b(llvm::BasicBlock::Create(c, "entry", main));
   const spectra::Func *body = unit.spectra.find_func("program.main");
   if (body) b.CreateCall(unit.function(body));
-  bool has_code = unit.variables.count("program'exit") > 0;
-  b.CreateRet(has_code ? static_cast<llvm::Value *>(b.CreateLoad(i32, unit.variable("program'exit")))
+  bool has_code = unit.variables.count("program.exit") > 0;
+  b.CreateRet(has_code ? static_cast<llvm::Value *>(b.CreateLoad(i32, unit.variable("program.exit")))
                        : b.getInt32(0));
 }
 
