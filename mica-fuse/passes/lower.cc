@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace mica::fuse {
 namespace {
@@ -147,8 +148,9 @@ private:
       if (e.time != write_time && e.time > maker.begin && e.time <= std::max(write_time, plan_.last_use[v]) &&
           overlap(e.location, location))
         return false;
-    for (int call : plan_.calls)
-      if (call >= maker.begin && call <= write_time) return false;
+    for (const std::vector<int> *times : {&plan_.calls, &plan_.leaves}) // may see the variable too early
+      for (int time : *times)
+        if (time >= maker.begin && time <= write_time) return false;
     for (const Reading &r : readings()) {
       if (!overlap(r.location, location)) continue;
       if (r.time >= maker.begin && r.time < write_time) return false; // reads the old value later
@@ -433,10 +435,12 @@ private:
   /// Splits `values` into whole ones and the others; those stay.
   static bool is_whole(const Value *v) { return v->type->is_whole(); }
 
-  /// Before the region's yield: copies its whole values to `homes`, and leaves only the scalars there.
-  void finish_yield(Region &region, const std::vector<Value *> &targets, size_t skip) {
+  /// Before the region's yield: copies its whole values to `targets`, and leaves only the scalars there.
+  /// `end` is when the operation that holds the region is over.
+  void finish_yield(Region &region, const std::vector<Value *> &targets, size_t skip, int end) {
     Op *yield = region.ops.empty() ? nullptr : region.ops.back();
     if (!yield || yield->code != OpCode::yield) return;
+    const int yield_time = std::exchange(time_, end);
     region.ops.pop_back();
     Region *outer = build_.region();
     build_.set_region(&region);
@@ -456,7 +460,9 @@ private:
         swaps |= &to != &other && to != source && from == other && to != from;
     if (swaps)
       for (auto &[to, from] : moves) {
-        Value *temporary = new_buffer(module_.types.untracked(from->type->element), time_, time_, "swap");
+        // It must not lie where another source still is: those live up to the yield.
+        Value *temporary =
+            new_buffer(module_.types.untracked(from->type->element), yield_time, time_, "swap");
         copy(temporary, from);
         from = temporary;
       }
@@ -481,8 +487,8 @@ private:
     }
     for (Region *region : op.regions) {
       lower_region(*region);
+      finish_yield(*region, targets, 0, to);
       time_ = to;
-      finish_yield(*region, targets, 0);
     }
     drop_whole_results(op);
     keep(op);
@@ -502,8 +508,8 @@ private:
       copy(targets.back(), home(op.arg(static_cast<int>(r) + 2)));
     }
     lower_region(body);
+    finish_yield(body, targets, 0, to);
     time_ = to;
-    finish_yield(body, targets, 0);
     std::erase_if(op.operands, [](const Value *v) { return is_whole(v); });
     std::erase_if(body.args, [](const Value *v) { return is_whole(v); });
     drop_whole_results(op);
@@ -529,11 +535,10 @@ private:
       homes_[v] = homes_[op.regions[1]->args[r]] = second.back();
     }
     lower_region(*op.regions[0]);
-    time_ = to;
-    finish_yield(*op.regions[0], second, 1);
+    finish_yield(*op.regions[0], second, 1, to);
     lower_region(*op.regions[1]);
+    finish_yield(*op.regions[1], first, 0, to);
     time_ = to;
-    finish_yield(*op.regions[1], first, 0);
     std::erase_if(op.operands, [](const Value *v) { return is_whole(v); });
     for (Region *region : op.regions) std::erase_if(region->args, [](const Value *v) { return is_whole(v); });
     drop_whole_results(op);

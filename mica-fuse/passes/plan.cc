@@ -72,6 +72,9 @@ private:
 
   void event(const Op &op) {
     switch (op.code) {
+    case OpCode::return_:
+    case OpCode::break_:
+    case OpCode::continue_: plan_.leaves.push_back(time_); return;
     case OpCode::write: plan_.events.push_back({time_, location_of(module_, op), false}); return;
     case OpCode::call: {
       auto it = writes_.find(op.symbol);

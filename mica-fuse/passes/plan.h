@@ -24,8 +24,9 @@ struct Plan {
   }
   /// Whether anything may change `location` in (from, to].
   bool changes(const std::string &location, int from, int to) const;
-  std::vector<int> calls; ///< times at which other functions run
-  int end = 0;            ///< the last time
+  std::vector<int> calls;  ///< times at which other functions run
+  std::vector<int> leaves; ///< times at which a region may be left early
+  int end = 0;             ///< the last time
 };
 
 /// A variable and the constant steps of a path: "@model.layers[2].W"; "" where the base is unknown.
