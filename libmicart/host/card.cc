@@ -140,7 +140,7 @@ CUdeviceptr device(const void *p) { return reinterpret_cast<CUdeviceptr>(p); }
             bytes_in_words(static_cast<i64>(free_bytes), free_text, sizeof free_text),
             bytes_in_words(static_cast<i64>(total), total_text, sizeof total_text));
   // The three largest holders by name.
-  text.put(" held longest:");
+  text.put(" the largest:");
   Held *shown[3] = {};
   for (int i = 0; i < 3; i++) {
     Held *best = nullptr;
@@ -323,6 +323,7 @@ void mica_card_launch(const char *file, int32_t line, mica_kernel *kernel, int32
   counters.launches++;
   last_launch = {file, line};
   waiting_work = true;
+  if (debug_tier) wait_for_stream(file, line); // so that a failure is named where it happened
   if (tracing()) {
     // Under trace every launch is waited for, so that the span is the kernel's own time.
     wait_for_stream(file, line);

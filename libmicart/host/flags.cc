@@ -22,8 +22,7 @@ constexpr Word kWords[] = {
     {"check", MICA_FLAG_CHECK, "lists this machine's cards by the number gpu= names them by, and ends"},
     {"info", MICA_FLAG_INFO, "prints what this program is and where it would run, as JSON, and ends"},
     {"gpu=N", MICA_FLAG_GPU, "uses card N"},
-    {"products=FILE", MICA_FLAG_PRODUCTS,
-     "measures the routines of each product once on this card and keeps the fastest in FILE"},
+    {"products=FILE", MICA_FLAG_PRODUCTS, nullptr}, // refused with its reason, so not listed
     {"threads=N", MICA_FLAG_THREADS, "uses N processor threads"},
     {"stats", MICA_FLAG_STATS, "at the end: memory at its highest, launches, time waited"},
     {"trace=FILE", MICA_FLAG_TRACE, "writes a timeline that a browser's trace viewer opens"},
@@ -66,7 +65,8 @@ void take(const char *word) {
   case MICA_FLAG_CHECK: flags.check = true; break;
   case MICA_FLAG_INFO: flags.info = true; break;
   case MICA_FLAG_GPU: flags.gpu = read_count(word, value, 0, 1023); break;
-  case MICA_FLAG_PRODUCTS: flags.products = value; break;
+  case MICA_FLAG_PRODUCTS:
+    refuse("+mica %s: each product of this program has one routine, so there is nothing to measure", word);
   case MICA_FLAG_THREADS: flags.threads = read_count(word, value, 1, 1024); break;
   case MICA_FLAG_STATS: flags.stats = true; break;
   case MICA_FLAG_TRACE: flags.trace = value; break;
@@ -105,7 +105,7 @@ void print_flag_help() {
   printf("%s: words between +mica and -mica are for the runtime; this build (Mica %s, tier %s) admits\n",
          mica_program.name, mica_program.version, mica_program.tier);
   for (const Word &known : kWords) {
-    if (known.flag && !(mica_program.flags & known.flag)) continue;
+    if (!known.help || (known.flag && !(mica_program.flags & known.flag))) continue;
     printf("  %-14s %s\n", known.name, known.help);
   }
 }

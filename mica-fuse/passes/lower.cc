@@ -456,8 +456,7 @@ private:
     // Carried values may change places with one another: then all are read before any is written.
     bool swaps = false;
     for (auto &[to, from] : moves)
-      for (auto &[other, source] : moves)
-        swaps |= &to != &other && to != source && from == other && to != from;
+      for (auto &[other, source] : moves) swaps |= memory_of(from) == other && to != other && source != other;
     if (swaps)
       for (auto &[to, from] : moves) {
         // It must not lie where another source still is: those live up to the yield.
@@ -470,6 +469,12 @@ private:
     yield->operands.assign(scalars.begin(), scalars.end());
     region.ops.push_back(yield);
     build_.set_region(outer);
+  }
+
+  /// The pointer itself, not a view of it.
+  static Value *memory_of(Value *pointer) {
+    while (pointer->def && pointer->def->code == OpCode::view) pointer = pointer->def->operands[0];
+    return pointer;
   }
 
   void drop_whole_results(Op &op) {
