@@ -585,8 +585,17 @@ private:
     keep(op);
   }
 
+  /// Where a call's argument lies, under the argument's own type: a tracked variable is seen as a plain value.
+  Value *handed(const Value *v) {
+    Value *base = home(v);
+    if (!v->type->is_whole() || base->type->element == v->type) return base;
+    Op *view = build_.append(OpCode::view);
+    view->operands.push_back(base);
+    return build_.add_result(view, module_.types.pointer(v->type), v->name);
+  }
+
   void lower_call(Op &op) {
-    for (size_t i = 0; i < op.operands.size(); ++i) op.operands[i] = home(op.operands[i]);
+    for (size_t i = 0; i < op.operands.size(); ++i) op.operands[i] = handed(op.operands[i]);
     if (op.results.size() == 1 && is_whole(op.result())) {
       op.operands.push_back(home(op.result()));
       op.results.clear();
