@@ -11,6 +11,8 @@
 #include <functional>
 #include <iostream>
 #include <pthread.h>
+#include <sstream>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,10 +84,9 @@ bool reader_left = false;
 
 int end_of_parse(const CLI::App &app, const CLI::ParseError &error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) { // --help, --version
-    app.exit(error);
-    errno = 0;
-    if (std::cout.flush()) return kExitOk;
-    complain(app.get_name().c_str(), "standard output", "write");
+    std::ostringstream text;
+    app.exit(error, text, text);
+    if (write_whole("-", text.str(), app.get_name().c_str())) return kExitOk;
     return kExitInput;
   }
   std::string message = error.what();
