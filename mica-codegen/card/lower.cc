@@ -1,24 +1,104 @@
-// The card's side. This version generates code for the processor alone, and says so with the way out.
+// The pass: every `gpu` kernel becomes PTX, and what the card can't do yet an error with the way out.
 #include "card.h"
+#include "device.h"
+#include "spectra/build.h"
 #include "spectra/ops.h"
 
 namespace mica::codegen {
+namespace {
+
+constexpr const char *kWayOut = "compile with --device cpu: `on gpu` then means the processor";
+
+/// The operation of a kernel that tells most, for an error about it.
+std::string what_it_does(const spectra::Kernel &kernel) {
+  for (const Op *op : kernel.body->ops) {
+    spectra::Role role = spectra::info(op->code).role;
+    if (role == spectra::Role::rows || role == spectra::Role::reduce) return spectra::info(op->code).name;
+  }
+  const spectra::AttrValue *kind = nullptr;
+  for (const spectra::Attribute &a : kernel.attributes)
+    if (a.key == spectra::Attr::kind) kind = &a.value;
+  return kind ? std::get<std::string>(*kind) : spectra::form_name(kernel.form);
+}
+
+/// Whether a launch could pass a pointer into the middle of a value, which need not be aligned to a vector:
+/// a path with an index into a value on the card, or memory that another unit hands in.
+bool points_inside(const spectra::Module &module) {
+  bool inside = false;
+  for (const spectra::Func *func : module.funcs) {
+    inside |= func->exported || func->external;
+    if (func->external) continue;
+    spectra::walk(*func->body, [&](const Op *op) {
+      if (op->code == OpCode::buffer && op->integer(spectra::Attr::offset) % 16) inside = true;
+      if (op->code != OpCode::address || !op->result()->type->element->gpu || op->path->steps.empty()) return;
+      // Without its last step the path would end at a value on the card too, if that step is an index into it.
+      const spectra::Path::Step &last = op->path->steps.back();
+      if (last.kind == spectra::Path::Step::Kind::field) return;
+      spectra::Path shorter(*op->path);
+      Op probe(*op);
+      shorter.steps.pop_back();
+      if (last.kind == spectra::Path::Step::Kind::dynamic) --shorter.operands;
+      probe.path = &shorter;
+      const Type *type = spectra::path_type(module, func, probe);
+      inside |= !type || type->is_device_or_whole();
+    });
+  }
+  return inside;
+}
+
+bool check_runs(const spectra::Module &module, spectra::Diag &diag) {
+  for (const spectra::Func *func : module.funcs) {
+    if (func->external) continue;
+    spectra::walk(*func->body, [&](const Op *op) {
+      bool on_card = false;
+      for (const Value *v : op->operands)
+        on_card |= v->type->kind == TypeKind::pointer && v->type->element && v->type->element->gpu;
+      if (op->code == OpCode::run && on_card)
+        if (card_cannot_run(*op))
+          diag.error(op->place(),
+                     "`" + op->text(spectra::Attr::name) + "` is not computed on the card by this version",
+                     kWayOut);
+      if ((op->code == OpCode::read && op->result()->type->is_device_or_whole() && op->result()->type->gpu) ||
+          (op->code == OpCode::write && op->arg(0)->type->is_device_or_whole() && op->arg(0)->type->gpu))
+        diag.error(op->place(), "at level fused a value on the card is reached by its address");
+    });
+  }
+  return diag.errors() == 0;
+}
+
+} // namespace
 
 bool lower_card_kernels(Unit &unit, spectra::Diag &diag) {
   if (unit.spectra.options.device != "gpu") return true;
-  for (const spectra::Kernel *kernel : unit.spectra.kernels)
-    if (kernel->gpu) {
+  if (!check_runs(unit.spectra, diag)) return false;
+  bool any = false;
+  for (const spectra::Kernel *kernel : unit.spectra.kernels) {
+    if (!kernel->gpu) continue;
+    any = true;
+    if (const char *what = card_cannot(*kernel))
       diag.error(kernel->places.empty() ? Place{} : kernel->places[0],
-                 "this version generates code for the processor alone, and this is computed on the card",
-                 "compile with --device cpu: `on gpu` then means the processor");
-      return false;
-    }
+                 "`" + what_it_does(*kernel) + "` is not computed on the card by this version: it has no " +
+                     what + " there",
+                 kWayOut);
+  }
+  if (diag.errors()) return false;
+  if (!any) return true;
+  unit.card = std::make_unique<Card>(unit.spectra);
+  Card &card = *unit.card;
+  card.aligned = !points_inside(unit.spectra);
+  for (const spectra::Kernel *kernel : unit.spectra.kernels) {
+    if (!kernel->gpu) continue;
+    CardKernel made = kernel->form == spectra::KernelForm::product ? card_product(unit, card, *kernel)
+                                                                   : card_map(unit, card, *kernel);
+    card.kernels.emplace(std::string(kernel->name), std::move(made));
+  }
+  append_ptx(card, unit.spectra.sections);
+  llvm::ArrayType *type = llvm::ArrayType::get(unit.pointer(), card.tables.size());
+  unit.card_kernels =
+      new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::InternalLinkage,
+                               llvm::ConstantArray::get(type, card.tables), "kernels");
+  unit.card_kernel_count = card.tables.size();
   return true;
-}
-
-llvm::Value *emit_card_op(Unit &, Builder &, const Op &op, llvm::ArrayRef<llvm::Value *>) {
-  if (op.code == OpCode::wait) return nullptr; // nothing is under way
-  throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name + "` on the card");
 }
 
 } // namespace mica::codegen
