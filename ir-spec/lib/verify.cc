@@ -442,7 +442,8 @@ private:
       return;
     }
     for (const Value *v : op.results)
-      if (v->type->is_whole()) wrong(op, "at level fused whole values are memory: " + to_text(v->type));
+      if (v->type->is_device_or_whole())
+        wrong(op, "at level fused whole values and the card's are memory: " + to_text(v->type));
     Role role = info(op.code).role;
     if (role == Role::rows || role == Role::reduce || role == Role::product || role == Role::maker ||
         role == Role::composite || role == Role::layout)
