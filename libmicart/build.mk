@@ -10,7 +10,7 @@ MATH_HEADERS  := $(wildcard libmicart/math/*.h)
 
 # Skeletons of kernels on the card (device/), as bitcode.
 DEVICE_FLAGS := --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -nogpuinc -std=c++20 -O2 -ffreestanding \
-                -ffp-contract=off -fno-exceptions -fno-rtti $(WARN)
+                -ffp-contract=off -fno-builtin -fno-math-errno -fno-exceptions -fno-rtti $(WARN)
 DEVICE_BC    := $(patsubst libmicart/device/%.cc,$(B)/obj/libmicart/device/%.bc,$(wildcard libmicart/device/*.cc))
 LLVM_LINK    := $(shell $(LLVM_CONFIG) --bindir 2>/dev/null)/llvm-link
 
@@ -37,7 +37,7 @@ $(B)/lib/math.nvptx.bc: libmicart/math/math.cc $(MATH_HEADERS)
 	@mkdir -p $(@D)
 	$(CLANG) $(MATH_FLAGS) --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -nogpuinc -emit-llvm -c $< -o $@
 
-$(B)/obj/libmicart/device/%.bc: libmicart/device/%.cc $(wildcard libmicart/device/*.h)
+$(B)/obj/libmicart/device/%.bc: libmicart/device/%.cc $(wildcard libmicart/device/*.h) $(MATH_HEADERS)
 	@mkdir -p $(@D)
 	$(CLANG) $(DEVICE_FLAGS) -emit-llvm -c $< -o $@
 $(B)/lib/device.nvptx.bc: $(DEVICE_BC)

@@ -1,5 +1,6 @@
-// Failures inside kernels (numerics.md 13): the slot keeps that of the lowest launch, then of the lowest cell,
-// whatever order the threads come in, so that every run reports the same. The host reads it when it waits.
+// Failures inside kernels (numerics.md 13): the slot keeps that of the lowest launch, then of the lowest
+// cell, whatever order the threads come in, so that every run reports the same. The host reads it when it
+// waits.
 #include "card.h"
 
 namespace mica::device {

@@ -1,6 +1,6 @@
-// Products by fused multiply-adds: C[m, n] = A[m, k] * B[k, n] for each of a batch. A block computes a tile of C;
-// the operands' tiles go through shared memory, the next one being fetched into registers while this one is
-// used. Each cell is one chain of fused multiply-adds, k ascending: the same bits on every run.
+// Products by fused multiply-adds: C[m, n] = A[m, k] * B[k, n] for each of a batch. A block computes a tile
+// of C; the operands' tiles go through shared memory, the next one being fetched into registers while this
+// one is used. Each cell is one chain of fused multiply-adds, k ascending: the same bits on every run.
 #include "card.h"
 
 namespace mica::device {
@@ -11,15 +11,15 @@ enum Constant {
   kM,
   kN,
   kK,
-  kLda,       ///< cells from one stored row of A to the next
-  kLdb,       ///
-  kStrideA,   ///< cells from one matrix of the batch to the next; 0: the same for all
-  kStrideB,   ///
+  kLda,     ///< cells from one stored row of A to the next
+  kLdb,     ///
+  kStrideA, ///< cells from one matrix of the batch to the next; 0: the same for all
+  kStrideB, ///
   kTransposeA,
   kTransposeB,
-  kVectorA,   ///< rows of A are whole vectors of 16 bytes
-  kVectorB,   ///
-  kVectorC,   ///
+  kVectorA, ///< rows of A are whole vectors of 16 bytes
+  kVectorB, ///
+  kVectorC, ///
 };
 constexpr u32 kThreads = 256;
 constexpr u32 kGroup = 8; ///< tiles of so many rows are computed together: their operands stay in the cache
@@ -57,7 +57,8 @@ template <class T, int kRows, int kDepth> struct Tile {
         const i64 row = along_k ? row0 + major : row0 + minor, k = along_k ? k0 + minor : k0 + major;
         Wide v = 0;
         const bool inside = piece < kRows * kDepth / kWide && row < rows && k < depth;
-        if (inside) v = *reinterpret_cast<const Wide *>(x + (along_k ? row * row_stride + k : k * row_stride + row));
+        if (inside)
+          v = *reinterpret_cast<const Wide *>(x + (along_k ? row * row_stride + k : k * row_stride + row));
 #pragma clang loop unroll(full)
         for (int j = 0; j < kWide && i * kWide + j < kCells; j++) t.cells[i * kWide + j] = v[j];
       }
@@ -118,8 +119,8 @@ template <int kCount, class T> MICA_INLINE void read_piece(T *to, const MICA_SHA
   }
 }
 
-/// kSide x kSide cells a block, kOwn x kOwn a thread: in pieces of at most 4, so far apart that the threads of a
-/// warp read neighbouring vectors.
+/// kSide x kSide cells a block, kOwn x kOwn a thread: in pieces of at most 4, so far apart that the threads
+/// of a warp read neighbouring vectors.
 template <class T, int kSide, int kOwn, int kDepth, class Cell, class Cells>
 MICA_INLINE void product(const T *a, const T *b, const void *context, MICA_SHARED T *shared, Cell store,
                          Cells store_vector) {
@@ -134,7 +135,8 @@ MICA_INLINE void product(const T *a, const T *b, const void *context, MICA_SHARE
   const bool a_vector = mica_constant(kVectorA), b_vector = mica_constant(kVectorB);
 
   // Which tile: groups of kGroup rows of tiles, column by column inside a group.
-  const u32 down = static_cast<u32>((m + kSide - 1) / kSide), right = static_cast<u32>((n + kSide - 1) / kSide);
+  const u32 down = static_cast<u32>((m + kSide - 1) / kSide),
+            right = static_cast<u32>((n + kSide - 1) / kSide);
   const u32 batch = block() / (down * right), tile = block() % (down * right);
   const u32 group = tile / (kGroup * right), first = group * kGroup;
   const u32 high = down - first < kGroup ? down - first : kGroup;
@@ -220,7 +222,8 @@ using namespace mica::device;
 
 /// One function a cell type and tile; `kDepth` cells along k at once.
 #define MICA_PRODUCT(T, name, kSide, kOwn, kDepth)                                                           \
-  static MICA_SHARED T name##_##kSide##_tiles[4 * kDepth * (kSide + 16 / sizeof(T))] __attribute__((aligned(16)));    \
+  static MICA_SHARED T name##_##kSide##_tiles[4 * kDepth * (kSide + 16 / sizeof(T))]                         \
+      __attribute__((aligned(16)));                                                                          \
   extern "C" void mica_product_##name##_##kSide(const T *a, const T *b, const void *context) {               \
     product<T, kSide, kOwn, kDepth>(a, b, context, name##_##kSide##_tiles, mica_hook_cell_##name,            \
                                     mica_hook_cells_##name);                                                 \

@@ -104,7 +104,7 @@ struct CardFacts {
 };
 CardFacts card_facts(int number);
 void start_card(const char *file, int line); // at the first use; ends the program where there is no card
-bool precompiled_for(int major, int minor); // whether this compiler assembles for the generation
+bool precompiled_for(int major, int minor);  // whether this compiler assembles for the generation
 
 } // namespace mica::rt
 #endif

@@ -316,7 +316,7 @@ void mica_card_launch(const char *file, int32_t line, struct mica_kernel *kernel
                       int32_t grid_y, int32_t grid_z, int32_t block, int64_t count,
                       void **arguments);             // arguments: pointers to each value, as cuLaunchKernel
 void mica_card_wait(const char *file, int32_t line); // waits for all queued work; reports its failures
-void mica_card_start(void);                        // before the program's work: ends it where there is no card
+void mica_card_start(void); // before the program's work: ends it where there is no card
 // What a variable holds of values on the card: `count` slots `host_step` bytes apart from `host` on, each for
 // `bytes` bytes that lie `card_step` apart from `card` on, in a range that all parts of the variable share.
 struct mica_card_part {
@@ -333,8 +333,9 @@ void mica_card_copy_value(const char *file, int32_t line, void *to, const void *
                           int64_t count); // assigns a record or array: contents of slots, all else as it lies
 void *mica_card_scratch(const char *file, int32_t line,
                         int64_t size); // memory for the launches until the next call; never given back
-// The card's failure slot (numerics.md 13). A kernel keeps that of the lowest launch since the last wait, then
-// of the lowest cell; the kernel's flag 2 asks mica_card_launch for the slot and the number as last arguments.
+// The card's failure slot (numerics.md 13). A kernel keeps that of the lowest launch since the last wait,
+// then of the lowest cell; the kernel's flag 2 asks mica_card_launch for the slot and the number as last
+// arguments.
 struct mica_card_failure {
   uint64_t key;            // ~0 when clear; launch number << 40 | cell, lowest wins
   uint64_t kind;           // 1 division, 2 index, 3 overflow, 4 lossy, 5 NaN, 6 target, 7 nil

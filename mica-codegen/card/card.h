@@ -4,16 +4,20 @@
 
 namespace mica::codegen {
 
-/// Lowers every `gpu` kernel to PTX sections of the module, and puts the table of `struct mica_kernel` into
-/// `unit.card_kernels`. Called before the host's functions are emitted. False where an error was reported.
+/// Makes every `gpu` kernel in the card's module. Called before the host's functions are emitted. False where
+/// an error was reported.
 bool lower_card_kernels(Unit &unit, spectra::Diag &diag);
+
+/// After the host's functions, which may have asked for routines: the PTX sections of the text, and the table
+/// of `struct mica_kernel` into `unit.card_kernels`.
+void finish_card(Unit &unit);
 
 /// Emits the host's part of `launch`, `run`, `copy` and `wait` where they work on the card: calls of
 /// libmicart's card functions. Gives the operation's result, or null where it has none.
 llvm::Value *emit_card_op(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
 
-/// Whether an operation of level fused works on the card: a launch of a `gpu` kernel, a copy or a routine with
-/// a pointer to a value there, any wait of a text for the card.
+/// Whether an operation of level fused works on the card: a launch of a `gpu` kernel, a copy or a routine
+/// with a pointer to a value there, any wait of a text for the card.
 bool is_card_op(const Unit &unit, const Op &op);
 
 /// variables.cc: whether a variable of this type holds addresses of values on the card (in records and arrays

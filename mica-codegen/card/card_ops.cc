@@ -24,29 +24,15 @@ public:
     for (const CardEntry &entry : kernel.entries) empty &= entry.blocks == 0;
     if (empty) return;
     if (kernel.scratch) words.push_back(call("mica_card_scratch", unit_.pointer(), {int64(kernel.scratch)}));
-    size_t own = words.size() + (kernel.fails ? 2 : 0);
-    LValue table = entry_slot(unit_.pointer(), std::max<size_t>(own, 1), "arguments");
-    for (size_t i = 0; i < words.size(); ++i) {
-      LValue word = words[i];
-      if (word->getType()->isIntegerTy(1)) word = b_.CreateZExt(word, b_.getInt8Ty());
-      LValue slot = entry_slot(word->getType(), 1, "argument");
-      b_.CreateStore(word, slot);
-      b_.CreateStore(slot, b_.CreateConstInBoundsGEP1_64(unit_.pointer(), table, i));
-    }
     for (const CardEntry &entry : kernel.entries)
-      if (entry.blocks)
-        call("mica_card_launch", b_.getVoidTy(),
-             {entry.table, int32(entry.blocks), int32(1), int32(1), int32(entry.threads),
-              int64(static_cast<int64_t>(own)), table});
+      if (entry.blocks) emit_card_launch(unit_, b_, op_.place(), entry, words, kernel.fails);
   }
 
   void copy() {
     const Type *type = op_.arg(0)->type->element;
     int64_t bytes = type->cells() * spectra::scalar_bytes(type->scalar);
     bool to_card = points_to_card(op_.arg(0)), from_card = points_to_card(op_.arg(1));
-    const char *name = !to_card     ? "mica_card_copy_down"
-                       : !from_card ? "mica_card_copy_up"
-                                    : "mica_card_copy";
+    const char *name = !to_card ? "mica_card_copy_down" : !from_card ? "mica_card_copy_up" : "mica_card_copy";
     call(name, b_.getVoidTy(), {operands_[0], operands_[1], int64(bytes)});
   }
 
@@ -54,12 +40,6 @@ public:
 
 private:
   LValue int64(int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); }
-  LValue int32(int64_t v) { return b_.getInt32(static_cast<uint32_t>(v)); }
-  LValue entry_slot(llvm::Type *type, size_t count, const char *name) {
-    llvm::BasicBlock &entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-    Builder at_entry(&entry, entry.begin());
-    return at_entry.CreateAlloca(type, at_entry.getInt64(count), name);
-  }
   /// A function of libmicart whose first arguments are the place.
   LValue call(const char *name, llvm::Type *result, std::vector<LValue> arguments) {
     auto [file, line] = place_arguments(unit_, op_.place());
@@ -76,6 +56,32 @@ private:
 };
 
 } // namespace
+
+void emit_card_launch(Unit &unit, Builder &b, Place place, const CardEntry &entry,
+                      llvm::ArrayRef<LValue> arguments, bool fails) {
+  llvm::BasicBlock &first = b.GetInsertBlock()->getParent()->getEntryBlock();
+  Builder at_entry(&first, first.begin());
+  auto slot = [&](llvm::Type *type, size_t count, const char *name) {
+    return at_entry.CreateAlloca(type, at_entry.getInt64(count), name);
+  };
+  size_t count = arguments.size() + (fails ? 2 : 0);
+  LValue table = slot(unit.pointer(), std::max<size_t>(count, 1), "arguments");
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    LValue word = arguments[i];
+    if (word->getType()->isIntegerTy(1)) word = b.CreateZExt(word, b.getInt8Ty());
+    LValue place_of_word = slot(word->getType(), 1, "argument");
+    b.CreateStore(word, place_of_word);
+    b.CreateStore(place_of_word, b.CreateConstInBoundsGEP1_64(unit.pointer(), table, i));
+  }
+  auto int32 = [&](int64_t v) { return b.getInt32(static_cast<uint32_t>(v)); };
+  auto [file, line] = place_arguments(unit, place);
+  llvm::FunctionCallee launch =
+      unit.runtime("mica_card_launch", b.getVoidTy(),
+                   {unit.pointer(), b.getInt32Ty(), unit.pointer(), b.getInt32Ty(), b.getInt32Ty(),
+                    b.getInt32Ty(), b.getInt32Ty(), b.getInt64Ty(), unit.pointer()});
+  b.CreateCall(launch, {file, line, entry.table, int32(entry.blocks), int32(1), int32(1),
+                        int32(entry.threads), b.getInt64(count), table});
+}
 
 bool is_card_op(const Unit &unit, const Op &op) {
   if (unit.spectra.options.device != "gpu") return false;
@@ -100,7 +106,7 @@ llvm::Value *emit_card_op(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<l
   case OpCode::launch: card.launch(); break;
   case OpCode::copy: card.copy(); break;
   case OpCode::wait: card.wait(); break;
-  default: throw std::logic_error("an operation that lower_card_kernels should have refused");
+  default: emit_card_run(unit, b, op, operands);
   }
   return nullptr;
 }

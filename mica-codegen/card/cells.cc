@@ -1,5 +1,5 @@
-// A kernel's scalar body for a few cells that follow each other: maps, the epilogues of products, the cells of
-// reductions.
+// A kernel's scalar body for a few cells that follow each other: maps, the epilogues of products, the cells
+// of reductions.
 #include "device.h"
 #include "spectra/ops.h"
 
@@ -110,8 +110,8 @@ void CellGroup::emit(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group,
       loaded[p].assign(cells, as_value(b.CreateAlignedLoad(t, address(type, p, 0), alignment(type, 1))));
     } else {
       for (size_t i = 0; i < cells; ++i)
-        loaded[p].push_back(as_value(
-            b.CreateAlignedLoad(t, address(type, p, static_cast<int64_t>(i)), alignment(type, 1))));
+        loaded[p].push_back(
+            as_value(b.CreateAlignedLoad(t, address(type, p, static_cast<int64_t>(i)), alignment(type, 1))));
     }
   }
 

@@ -1,5 +1,5 @@
-// The kernels on the card as they are made: a module of their own beside the host's, and for each what a launch
-// needs to know.
+// The kernels on the card as they are made: a module of their own beside the host's, and for each what a
+// launch needs to know.
 #pragma once
 #include "host/kernel.h"
 #include "host/unit.h"
@@ -14,7 +14,8 @@ struct CardEntry {
 };
 
 /// A kernel of level fused: one entry or several, launched one after the other with the same arguments: the
-/// operands, then `scratch` where it has some, then the failure slot and the launch's number where it may fail.
+/// operands, then `scratch` where it has some, then the failure slot and the launch's number where it may
+/// fail.
 struct CardKernel {
   std::vector<CardEntry> entries;
   int64_t scratch = 0; ///< bytes of memory that the entries share
@@ -25,18 +26,21 @@ struct Card {
   explicit Card(spectra::Module &spectra);
 
   Unit device;
-  /// No pointer that a launch passes may lie inside a whole value, so all are aligned to 256 bytes.
+  /// Every pointer to a whole value that a launch passes is aligned to a vector.
   bool aligned = true;
   std::map<std::string, CardKernel, std::less<>> kernels;
-  std::set<std::string, std::less<>> names; ///< of functions in the PTX text
-  std::vector<llvm::Constant *> tables;     ///< every struct mica_kernel
-  std::vector<std::string> places;          ///< lines of the section `kernels`
+  std::set<std::string, std::less<>> names;    ///< of functions in the PTX text
+  std::set<std::string, std::less<>> routines; ///< those of libmicart/device that are asked for
+  std::vector<llvm::Constant *> tables;        ///< every struct mica_kernel
+  std::vector<std::string> places;             ///< lines of the section `kernels`
 };
 
 constexpr int64_t kBlockThreads = 256;
 
 /// names.cc: what a profiler calls the kernel, `k3_train_mica_42_layernorm`; unique in the text.
 std::string card_name(Card &card, const spectra::Kernel &kernel, const char *suffix);
+/// A file's name without its folder, or another name: letters, digits and `_` stay, all else becomes `_`.
+std::string plain_name(std::string_view text);
 
 /// Whether a body has an operation that may stop the program: its kernel takes the failure slot.
 bool may_fail(const spectra::Module &module, const spectra::Kernel &kernel);
@@ -61,9 +65,9 @@ public:
 
   LValue int64(int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); }
   LValue int32(int64_t v) { return b.getInt32(static_cast<uint32_t>(v)); }
-  LValue thread();         ///< in its block, i32
-  LValue block();          ///< i32
-  LValue global_thread();  ///< i64
+  LValue thread();        ///< in its block, i32
+  LValue block();         ///< i32
+  LValue global_thread(); ///< i64
   /// Says which cell a failure that follows is about.
   void failing_cell(LValue cell);
   /// if (condition) body();
@@ -107,9 +111,17 @@ private:
 CardKernel card_map(Unit &host, Card &card, const spectra::Kernel &kernel);
 CardKernel card_product(Unit &host, Card &card, const spectra::Kernel &kernel);
 
+/// function.cc: a routine of libmicart/device, as this operation launches it.
+CardEntry card_routine(Unit &host, const std::string &symbol, const Op &op);
+/// card_ops.cc: launches an entry with these arguments, then, where it may fail, the failure slot's.
+void emit_card_launch(Unit &unit, Builder &b, Place place, const CardEntry &entry,
+                      llvm::ArrayRef<llvm::Value *> arguments, bool fails);
+/// run.cc: `run` of a routine.
+void emit_card_run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+
 /// limits.cc: what no kernel on the card can do yet; null where it can.
 const char *card_cannot(const spectra::Kernel &kernel);
-const char *card_cannot_run(const Op &op);
+bool card_can_run(const Op &op);
 
 /// ptx.cc: links what the kernels call, optimizes, and prints a text for each family.
 void append_ptx(Card &card, std::vector<spectra::Section> &sections);

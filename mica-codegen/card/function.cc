@@ -1,4 +1,5 @@
-// One function of the PTX text: parameters, thread numbers, and its `struct mica_kernel` in the host's module.
+// One function of the PTX text: parameters, thread numbers, and its `struct mica_kernel` in the host's
+// module.
 #include "device.h"
 #include "spectra/ops.h"
 
@@ -10,6 +11,28 @@ namespace {
 /// struct Failures of libmicart/device/failure.cc: the slot, the launch's number, the cell.
 constexpr uint64_t kFailureWords = 3;
 constexpr int32_t kFlagFails = 2; ///< mica_kernel.flags: the last two arguments are the runtime's
+
+/// struct mica_kernel: name, file, line, shared, cluster, flags, label, handle.
+llvm::GlobalVariable *kernel_table(Unit &host, const std::string &name, const std::string &label, Place place,
+                                   int32_t shared, bool fails) {
+  auto [file, line] = place_arguments(host, place);
+  auto word = [&](int32_t v) { return llvm::ConstantInt::get(host.i(32), static_cast<uint32_t>(v)); };
+  llvm::Constant *null = llvm::ConstantPointerNull::get(host.pointer());
+  llvm::Constant *value = llvm::ConstantStruct::getAnon(
+      host.context, {host.c_string(name), llvm::cast<llvm::Constant>(file), llvm::cast<llvm::Constant>(line),
+                     word(shared), word(0), word(fails ? kFlagFails : 0), host.c_string(label), null});
+  auto *table = new llvm::GlobalVariable(*host.module, value->getType(), false,
+                                         llvm::GlobalValue::InternalLinkage, value, "kernel." + label);
+  table->setAlignment(llvm::Align(8));
+  host.card->tables.push_back(table);
+  std::string where = name;
+  const std::vector<spectra::SourceFile> &sources = host.spectra.sources;
+  if (place && place.file < sources.size())
+    where += " " + sources[place.file].name + ":" + std::to_string(place.line) + ":" +
+             std::to_string(place.column);
+  host.card->places.push_back(where);
+  return table;
+}
 
 } // namespace
 
@@ -37,8 +60,8 @@ CardFunction::CardFunction(Unit &host, Card &card, const spectra::Kernel &kernel
   bool fails = may_fail(unit.spectra, kernel);
   if (fails) types.insert(types.end(), {unit.pointer(), unit.i(64)});
   llvm::FunctionType *type = llvm::FunctionType::get(b.getVoidTy(), types, false);
-  function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
-                                    card_name(card, kernel, suffix), *unit.module);
+  function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, card_name(card, kernel, suffix),
+                                    *unit.module);
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::Convergent);
@@ -117,28 +140,20 @@ CardEntry CardFunction::finish(int64_t blocks, int64_t threads, int32_t shared) 
   function->addFnAttr("nvvm.reqntid", std::to_string(threads) + ",1,1");
   card_.device.failures = nullptr;
 
-  // struct mica_kernel: name, file, line, shared, cluster, flags, label, handle.
-  std::string name = function->getName().str();
   Place place = kernel_.places.empty() ? Place{} : kernel_.places[0];
-  auto [file, line] = place_arguments(host_, place);
-  auto word = [&](int32_t v) { return llvm::ConstantInt::get(host_.i(32), static_cast<uint32_t>(v)); };
-  llvm::Constant *text = host_.c_string(name);
-  llvm::Constant *null = llvm::ConstantPointerNull::get(host_.pointer());
+  std::string name = function->getName().str();
   bool fails = may_fail(card_.device.spectra, kernel_);
-  llvm::Constant *value = llvm::ConstantStruct::getAnon(
-      host_.context, {text, llvm::cast<llvm::Constant>(file), llvm::cast<llvm::Constant>(line), word(shared),
-                      word(0), word(fails ? kFlagFails : 0), text, null});
-  auto *table = new llvm::GlobalVariable(*host_.module, value->getType(), false,
-                                         llvm::GlobalValue::InternalLinkage, value, "kernel." + name);
-  table->setAlignment(llvm::Align(8));
-  card_.tables.push_back(table);
-  std::string where = name;
-  const std::vector<spectra::SourceFile> &sources = card_.device.spectra.sources;
-  if (place && place.file < sources.size())
-    where += " " + sources[place.file].name + ":" + std::to_string(place.line) + ":" +
-             std::to_string(place.column);
-  card_.places.push_back(where);
-  return {table, blocks, threads};
+  return {kernel_table(host_, name, name, place, shared, fails), blocks, threads};
+}
+
+CardEntry card_routine(Unit &host, const std::string &symbol, const Op &op) {
+  Card &card = *host.card;
+  card.routines.insert(symbol);
+  std::string label = op.text(spectra::Attr::name);
+  const std::vector<spectra::SourceFile> &sources = host.spectra.sources;
+  if (op.place() && op.place().file < sources.size())
+    label += "_" + plain_name(sources[op.place().file].name) + "_" + std::to_string(op.place().line);
+  return {kernel_table(host, symbol, label, op.place(), 0, false), 0, 0};
 }
 
 } // namespace mica::codegen

@@ -5,9 +5,7 @@
 namespace mica::codegen {
 
 const char *card_cannot(const spectra::Kernel &kernel) {
-  auto is_half = [](const Type *type) {
-    return type->scalar == Scalar::f16 || type->scalar == Scalar::bf16;
-  };
+  auto is_half = [](const Type *type) { return type->scalar == Scalar::f16 || type->scalar == Scalar::bf16; };
   using spectra::KernelForm;
   switch (kernel.form) {
   case KernelForm::map: return nullptr;
@@ -22,9 +20,15 @@ const char *card_cannot(const spectra::Kernel &kernel) {
   return nullptr;
 }
 
-const char *card_cannot_run(const Op &op) {
-  (void)op;
-  return "this routine";
+bool card_can_run(const Op &op) {
+  std::string name = op.text(spectra::Attr::name);
+  if (name == "normal" || name == "uniform")
+    return op.operands.back()->type->element->scalar >= Scalar::f32; // no halves yet
+  if (name == "transpose" || name == "concat") return true;
+  if (name == "permute") return op.operands[0]->type->element->rank() <= 8;
+  if (name == "slice" || name == "slice_rows" || name == "row" || name == "put")
+    return op.operands[1]->type->is_scalar(); // where from, the host knows
+  return false;
 }
 
 } // namespace mica::codegen

@@ -21,29 +21,34 @@ std::string what_it_does(const spectra::Kernel &kernel) {
   return kind ? std::get<std::string>(*kind) : spectra::form_name(kernel.form);
 }
 
-/// Whether a launch could pass a pointer into the middle of a value, which need not be aligned to a vector:
-/// a path with an index into a value on the card, or memory that another unit hands in.
-bool points_inside(const spectra::Module &module) {
-  bool inside = false;
+/// Whether a launch could pass a pointer that is not aligned to a vector: that of a row whose size is no
+/// multiple of one, or memory that another unit hands in. (A scalar's address may be anything.)
+bool may_be_unaligned(const spectra::Module &module) {
+  constexpr int64_t kVector = 16;
+  bool unaligned = false;
   for (const spectra::Func *func : module.funcs) {
-    inside |= func->exported || func->external;
+    unaligned |= func->exported || func->external;
     if (func->external) continue;
     spectra::walk(*func->body, [&](const Op *op) {
-      if (op->code == OpCode::buffer && op->integer(spectra::Attr::offset) % 16) inside = true;
-      if (op->code != OpCode::address || !op->result()->type->element->gpu || op->path->steps.empty()) return;
-      // Without its last step the path would end at a value on the card too, if that step is an index into it.
-      const spectra::Path::Step &last = op->path->steps.back();
-      if (last.kind == spectra::Path::Step::Kind::field) return;
-      spectra::Path shorter(*op->path);
-      Op probe(*op);
-      shorter.steps.pop_back();
-      if (last.kind == spectra::Path::Step::Kind::dynamic) --shorter.operands;
-      probe.path = &shorter;
-      const Type *type = spectra::path_type(module, func, probe);
-      inside |= !type || type->is_device_or_whole();
+      if (op->code == OpCode::buffer && op->integer(spectra::Attr::offset) % kVector) unaligned = true;
+      if (op->code != OpCode::address || op->path->steps.empty()) return;
+      const Type *type = op->result()->type->element;
+      if (!type->gpu || !type->is_whole()) return;
+      if (type->cells() * spectra::scalar_bytes(type->scalar) % kVector) {
+        // An array's element is a variable of its own; a row of a value is not.
+        const spectra::Path::Step &last = op->path->steps.back();
+        if (last.kind == spectra::Path::Step::Kind::field) return;
+        spectra::Path shorter(*op->path);
+        shorter.steps.pop_back();
+        if (last.kind == spectra::Path::Step::Kind::dynamic) --shorter.operands;
+        Op probe(*op);
+        probe.path = &shorter;
+        const Type *whole = spectra::path_type(module, func, probe);
+        unaligned |= !whole || whole->is_whole();
+      }
     });
   }
-  return inside;
+  return unaligned;
 }
 
 bool check_runs(const spectra::Module &module, spectra::Diag &diag) {
@@ -53,11 +58,10 @@ bool check_runs(const spectra::Module &module, spectra::Diag &diag) {
       bool on_card = false;
       for (const Value *v : op->operands)
         on_card |= v->type->kind == TypeKind::pointer && v->type->element && v->type->element->gpu;
-      if (op->code == OpCode::run && on_card)
-        if (card_cannot_run(*op))
-          diag.error(op->place(),
-                     "`" + op->text(spectra::Attr::name) + "` is not computed on the card by this version",
-                     kWayOut);
+      if (op->code == OpCode::run && on_card && !card_can_run(*op))
+        diag.error(op->place(),
+                   "`" + op->text(spectra::Attr::name) + "` is not computed on the card by this version",
+                   kWayOut);
       if ((op->code == OpCode::read && op->result()->type->is_device_or_whole() && op->result()->type->gpu) ||
           (op->code == OpCode::write && op->arg(0)->type->is_device_or_whole() && op->arg(0)->type->gpu))
         diag.error(op->place(), "at level fused a value on the card is reached by its address");
@@ -71,10 +75,8 @@ bool check_runs(const spectra::Module &module, spectra::Diag &diag) {
 bool lower_card_kernels(Unit &unit, spectra::Diag &diag) {
   if (unit.spectra.options.device != "gpu") return true;
   if (!check_runs(unit.spectra, diag)) return false;
-  bool any = false;
   for (const spectra::Kernel *kernel : unit.spectra.kernels) {
     if (!kernel->gpu) continue;
-    any = true;
     if (const char *what = card_cannot(*kernel))
       diag.error(kernel->places.empty() ? Place{} : kernel->places[0],
                  "`" + what_it_does(*kernel) + "` is not computed on the card by this version: it has no " +
@@ -82,23 +84,26 @@ bool lower_card_kernels(Unit &unit, spectra::Diag &diag) {
                  kWayOut);
   }
   if (diag.errors()) return false;
-  if (!any) return true;
   unit.card = std::make_unique<Card>(unit.spectra);
   Card &card = *unit.card;
-  card.aligned = !points_inside(unit.spectra);
+  card.aligned = !may_be_unaligned(unit.spectra);
   for (const spectra::Kernel *kernel : unit.spectra.kernels) {
     if (!kernel->gpu) continue;
     CardKernel made = kernel->form == spectra::KernelForm::product ? card_product(unit, card, *kernel)
                                                                    : card_map(unit, card, *kernel);
     card.kernels.emplace(std::string(kernel->name), std::move(made));
   }
-  append_ptx(card, unit.spectra.sections);
-  llvm::ArrayType *type = llvm::ArrayType::get(unit.pointer(), card.tables.size());
-  unit.card_kernels =
-      new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::InternalLinkage,
-                               llvm::ConstantArray::get(type, card.tables), "kernels");
-  unit.card_kernel_count = card.tables.size();
   return true;
+}
+
+void finish_card(Unit &unit) {
+  if (!unit.card || unit.card->tables.empty()) return;
+  append_ptx(*unit.card, unit.spectra.sections);
+  const std::vector<llvm::Constant *> &tables = unit.card->tables;
+  llvm::ArrayType *type = llvm::ArrayType::get(unit.pointer(), tables.size());
+  unit.card_kernels = new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::InternalLinkage,
+                                               llvm::ConstantArray::get(type, tables), "kernels");
+  unit.card_kernel_count = tables.size();
 }
 
 } // namespace mica::codegen

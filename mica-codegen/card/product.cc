@@ -1,4 +1,5 @@
-// product kernels: the skeleton of libmicart/device that fits the shape, with the kernel's body as its epilogue.
+// product kernels: the skeleton of libmicart/device that fits the shape, with the kernel's body as its
+// epilogue.
 #include "device.h"
 #include "shapes.h"
 
@@ -99,8 +100,8 @@ CardKernel card_product(Unit &host, Card &card, const spectra::Kernel &kernel) {
     llvm::Type *cell = card.device.scalar_type(type->scalar);
     for (int64_t i = 0; i < count; ++i)
       sums.push_back(count == 1 ? static_cast<llvm::Value *>(made->getArg(2))
-                                : b.CreateLoad(cell, b.CreateConstInBoundsGEP1_64(
-                                                         cell, made->getArg(2), static_cast<uint64_t>(i))));
+                                : b.CreateLoad(cell, b.CreateConstInBoundsGEP1_64(cell, made->getArg(2),
+                                                                                  static_cast<uint64_t>(i))));
     llvm::Value *group = made->getArg(1);
     if (count > 1) group = b.CreateUDiv(group, b.getInt64(static_cast<uint64_t>(count)));
     cells.emit(b, arguments, group, count, sums, nullptr);

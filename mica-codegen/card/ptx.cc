@@ -130,12 +130,15 @@ llvm::Function *skeleton(Card &card, const std::string &name) {
 
 void append_ptx(Card &card, std::vector<spectra::Section> &sections) {
   llvm::Module &module = *card.device.module;
+  for (const std::string &name : card.routines) skeleton(card, name);
   if (wants(module)) link(module, mica_device_nvptx, mica_device_nvptx_end, "skeletons", false);
   if (wants(module)) link(module, mica_math_nvptx, mica_math_nvptx_end, "math", false);
-  llvm::internalizeModule(module, [](const llvm::GlobalValue &v) {
-    const llvm::Function *f = llvm::dyn_cast<llvm::Function>(&v);
-    return f && f->getCallingConv() == llvm::CallingConv::PTX_Kernel;
+  llvm::internalizeModule(module, [&](const llvm::GlobalValue &v) {
+    return card.names.count(v.getName()) || card.routines.count(v.getName());
   });
+  // Several units may bring the same routine: the link keeps one.
+  for (const std::string &name : card.routines)
+    module.getFunction(name)->setLinkage(llvm::GlobalValue::WeakODRLinkage);
   if (llvm::NamedMDNode *ident = module.getNamedMetadata("llvm.ident")) ident->eraseFromParent();
   std::string breach;
   llvm::raw_string_ostream stream(breach);

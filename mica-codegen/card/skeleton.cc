@@ -40,8 +40,9 @@ llvm::Function *specialize(Card &card, const std::string &name, const std::vecto
 llvm::Function *make_hook(Card &card, const std::string &name, const std::string &like) {
   llvm::Function *declared = card.device.module->getFunction(like);
   if (!declared) throw std::logic_error("libmicart/device calls no " + like);
-  llvm::Function *hook = llvm::Function::Create(
-      declared->getFunctionType(), llvm::GlobalValue::InternalLinkage, name + "." + like, *card.device.module);
+  llvm::Function *hook =
+      llvm::Function::Create(declared->getFunctionType(), llvm::GlobalValue::InternalLinkage,
+                             name + "." + like, *card.device.module);
   hook->addFnAttr(llvm::Attribute::AlwaysInline);
   hook->setDoesNotThrow();
   return hook;

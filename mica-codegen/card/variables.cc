@@ -1,6 +1,7 @@
 // Variables that live on the card: a slot on the host holds each one's address. What a variable needs is one
 // range of memory, its parts in order, each aligned to 256 bytes.
 #include "card.h"
+#include "device.h"
 
 namespace mica::codegen {
 namespace {
@@ -108,7 +109,7 @@ void emit_card_start(Unit &unit, Builder &b) {
   const spectra::Variable *first = nullptr;
   for (const spectra::Variable &v : unit.spectra.variables)
     if (!first && has_card_parts(v.type)) first = &v;
-  bool works = unit.card || first;
+  bool works = first || (unit.card && !unit.card->tables.empty());
   for (const spectra::Func *func : unit.spectra.funcs)
     for (const spectra::Variable &local : func->locals) works |= has_card_parts(local.type);
   if (!works) return;

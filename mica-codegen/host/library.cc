@@ -163,10 +163,10 @@ void FunctionEmitter::emit_arena(const Op &op) {
   b_.CreateCondBr(b_.CreateIsNull(kept), take, done);
   b_.SetInsertPoint(take);
   bool on_card = op.flag(spectra::Attr::gpu);
-  LValue fresh = on_card ? call("mica_card_alloc", unit_.pointer(),
-                                {place_file(op), place_line(op), b_.getInt64(bytes)})
-                         : call("mica_arena", unit_.pointer(),
-                                {place_file(op), place_line(op), b_.getInt64(bytes), b_.getInt32(0)});
+  LValue fresh =
+      on_card ? call("mica_card_alloc", unit_.pointer(), {place_file(op), place_line(op), b_.getInt64(bytes)})
+              : call("mica_arena", unit_.pointer(),
+                     {place_file(op), place_line(op), b_.getInt64(bytes), b_.getInt32(0)});
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
   llvm::PHINode *memory = b_.CreatePHI(unit_.pointer(), 2);

@@ -70,7 +70,7 @@ struct Unit {
     int64_t count, grain;
   };
   std::map<std::string, KernelBody, std::less<>> bodies;
-  std::unique_ptr<Card> card; ///< the kernels on the card; null where there are none
+  std::unique_ptr<Card> card;             ///< the kernels on the card; null where there are none
   llvm::Constant *card_kernels = nullptr; ///< table of `struct mica_kernel *`, made by card/
   uint64_t card_kernel_count = 0;
   /// On the card: where a failure of the kernel being made is put (libmicart/device/failure.cc).
@@ -84,8 +84,8 @@ struct Unit {
 
 using Builder = llvm::IRBuilder<>;
 
-/// Arguments `const char *file, int32_t line` of a runtime call. On the card, where no message is printed, the
-/// first is where the failure is put instead.
+/// Arguments `const char *file, int32_t line` of a runtime call. On the card, where no message is printed,
+/// the first is where the failure is put instead.
 std::pair<llvm::Value *, llvm::Value *> place_arguments(Unit &unit, Place place);
 
 /// libmicart's number of a cell type (enum mica_type).
@@ -115,6 +115,8 @@ void emit_function(Unit &unit, const spectra::Func &func);
 // kernels*.cc
 /// Emits the launch of `op`'s kernel: arguments in, pointers to results.
 void emit_launch(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+/// Stops the program where `count` from `from` on do not lie within 0..size-1.
+void emit_check_from(Unit &unit, Builder &b, Place place, llvm::Value *from, int64_t size, int64_t count);
 /// Emits a `run` of a library routine.
 void emit_run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
 
