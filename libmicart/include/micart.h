@@ -122,7 +122,9 @@ MICA_NORETURN void mica_fail_overflow(const char *file, int32_t line, const char
 MICA_NORETURN void mica_fail_lossy(const char *file, int32_t line, const char *from,
                                    const char *to); // `as` that loses
 MICA_NORETURN void mica_fail_enum(const char *file, int32_t line, int64_t value,
-                                  const char *type);              // `n as Color`, subranges
+                                  const char *type); // `n as Color`, subranges
+MICA_NORETURN void mica_fail_chance(const char *file, int32_t line, const char *verb,
+                                    double p);                    // a probability outside 0..1
 MICA_NORETURN void mica_fail_nil(const char *file, int32_t line); // a nil pointer was followed
 MICA_NORETURN void mica_fail_nan(const char *file, int32_t line,
                                  const char *operation); // a NaN made from numbers (checked)
@@ -309,6 +311,8 @@ int64_t mica_random_int(const char *file, int32_t line, struct mica_random *r,
 double mica_random_float(struct mica_random *r); // RandomFloat: [0, 1), 53 bits
 uint64_t
 mica_random_reserve(struct mica_random *r); // a draw: gives the counter that the verb uses, and adds one
+uint64_t mica_random_reserve_for(struct mica_random *r,
+                                 double chance); // the same; a chance of 0 draws nothing
 void mica_fill_uniform(int32_t type, void *x, int64_t count, double low, double high, uint64_t key,
                        uint64_t counter); // Uniform
 void mica_fill_normal(int32_t type, void *x, int64_t count, double mean, double deviation, uint64_t key,
