@@ -13,6 +13,7 @@
 #include "../math/random.h"
 
 #include "../math/exp.h"
+#include "product_pack.h"
 #include "sums.h"
 
 #include <immintrin.h>
@@ -23,10 +24,7 @@ namespace {
 
 #include "attention_tile.h"
 
-inline float exp_of(float x) {
-  using namespace mica::math;
-  return static_cast<float>(whole(exp_pair(exp_scaled(limited(static_cast<double>(x), -200.0, 200.0)))));
-}
+inline float exp_of(float x) { return static_cast<float>(mica::math::exp_for_f32(static_cast<double>(x))); }
 inline double exp_of(double x) { return mica::math::exp_f64(x); }
 
 // One head, as its panels see it.
@@ -70,7 +68,7 @@ template <class T> struct Head {
   bool drops() const { return call.p != 0; }
 };
 
-// A panel of queries of one head. `count` of its queries exist; the others are zeros that nobody reads.
+// A panel of queries of one head. `count` of its queries exist; the others are repetitions that nobody reads.
 template <class T> struct Panel {
   static constexpr int W = Head<T>::W;
   const Head<T> &head;
@@ -82,14 +80,9 @@ template <class T> struct Panel {
         keys(h.seen(begin + count - 1)), whole(h.seen(begin)) {}
 };
 
-// rows of `width` cells, `row` apart, as [width][W].
+// The panel's rows, `row` cells apart, as [width][W].
 template <class T> void turn_over(const Panel<T> &p, const T *rows, i64 row, T *out) {
-  constexpr int W = Panel<T>::W;
-  if (p.count < W) memset(out, 0, sizeof(T) * static_cast<size_t>(W * p.head.width));
-  for (i64 w = 0; w < p.count; w++) {
-    const T *from = rows + (p.first + w) * row;
-    for (i64 c = 0; c < p.head.width; c++) out[c * W + w] = from[c];
-  }
+  pack_panel<T, Panel<T>::W>(rows + p.first * row, row, 1, p.count, p.head.width, out);
 }
 
 // Draws of 16 keys from key 16 * block on, for the panel's queries: out[key][query].
@@ -109,10 +102,13 @@ template <class T> void draws_of(const Panel<T> &p, i64 block, u16 (&out)[16][Pa
       }
       for (int w = 0; w < 4; w++) { // word 2 s + q is column 2 b + 8 q + s
         u16 *to = out[2 * b + 8 * (static_cast<u32>(w) & 1) + (static_cast<u32>(w) >> 1)];
-        for (int a = 0; a < 8; a++) {
-          i64 low = i + a - p.first, high = low + 8; // a panel may be half of 16 queries
-          if (low >= 0 && low < W) to[low] = static_cast<u16>(words[w][a]);
-          if (high >= 0 && high < W) to[high] = static_cast<u16>(words[w][a] >> 16);
+        if constexpr (W >= 16) {
+          to += i - p.first;
+          for (int a = 0; a < 8; a++) to[a] = static_cast<u16>(words[w][a]);
+          for (int a = 0; a < 8; a++) to[a + 8] = static_cast<u16>(words[w][a] >> 16);
+        } else { // half of 16 queries
+          int shift = p.first % 16 ? 16 : 0;
+          for (int a = 0; a < 8; a++) to[a] = static_cast<u16>(words[w][a] >> shift);
         }
       }
     }
@@ -224,8 +220,10 @@ template <class T> void drop(const Panel<T> &p, const T *from, T *to, const T *f
     for (i64 j = 0; j < end; j++) {
       const T *x = from + (j0 + j) * W, *x2 = from2 ? from2 + (j0 + j) * W : nullptr;
       T *y = to + (j0 + j) * W, *y2 = to2 + (j0 + j) * W;
+#pragma clang loop vectorize(assume_safety)
       for (int w = 0; w < W; w++) y[w] = draws[j][w] < h.threshold ? T(0) : x[w] * h.factor;
       if (!from2) continue;
+#pragma clang loop vectorize(assume_safety)
       for (int w = 0; w < W; w++) y2[w] = draws[j][w] < h.threshold ? T(0) : x2[w] * h.factor;
     }
   }
