@@ -49,6 +49,7 @@ public:
     for (Access &a : space.accesses) a.strides.push_back(0);
 
     loop(begin_, end_, "row", false, [&](LValue row) {
+      row_ = row;
       std::vector<LValue> offsets = outer_offsets(space, row);
       bases_.assign(unit_.spectra.value_count, nullptr);
       for (size_t i = 0; i < params; ++i) {
@@ -246,7 +247,7 @@ private:
       define(op.result(), b_.CreateSelect(first, x, llvm::Constant::getNullValue(x->getType())));
       return;
     }
-    default: emit_cell_op(op);
+    default: position_ = row_; emit_cell_op(op);
     }
   }
 
@@ -289,6 +290,8 @@ private:
           define(op->result(),
                  b_.CreateSelect(b_.CreateICmpEQ(id, i), dy, llvm::Constant::getNullValue(dy->getType())));
         } else {
+          if (op->code == OpCode::dropout)
+            position_ = b_.CreateNSWAdd(b_.CreateNSWMul(row_, int64(length)), i);
           emit_cell_op(*op);
         }
         here.insert(op->result());
@@ -420,6 +423,7 @@ private:
   std::vector<LValue> bases_;
   std::vector<LValue> result_bases_;
   LValue heap_ = nullptr;
+  LValue row_ = nullptr; ///< which row is at hand
 };
 
 } // namespace
