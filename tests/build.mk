@@ -70,14 +70,14 @@ compile_commands.json: ## for clangd and other tools
 	@$(MAKE) --no-print-directory -Bnk tests 2>/dev/null | tests/compile-commands > $@
 
 # ---- showing it ---------------------------------------------------------------------------------------------------
-DEMO_STEPS ?= 4000
-demo: ## set up, build, train a character model on the processor and show what it writes
+DEMO_STEPS ?= 1000
+demo: ## set up, build, train a GPT over bytes on the processor and show what it writes
 	@.ci/setup
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@echo 'micac --device cpu --optimize O2 examples/charmlp/charmlp.mica -o $(B)/charmlp'
-	@$(B)/bin/micac --device cpu --optimize O2 examples/charmlp/charmlp.mica -o $(B)/charmlp
+	@echo 'micac --device cpu --optimize O3 examples/chargpt/chargpt.mica -o $(B)/chargpt'
+	@$(B)/bin/micac --device cpu --optimize O3 --remarks none examples/chargpt/chargpt.mica -o $(B)/chargpt
 	@rm -f $(B)/demo.safetensors
-	@echo '$(B)/charmlp examples/data/shakespeare.txt $(DEMO_STEPS)'
-	@$(B)/charmlp examples/data/shakespeare.txt $(DEMO_STEPS) $(B)/demo.safetensors
+	@echo '$(B)/chargpt examples/data/shakespeare.txt $(DEMO_STEPS)'
+	@$(B)/chargpt examples/data/shakespeare.txt $(DEMO_STEPS) $(B)/demo.safetensors
 bench: all ## measure against C and print the table (bench/README.md)
 	@bench/run.sh

@@ -2,9 +2,11 @@
 """chargpt's processor setting (4 layers, 4 heads, 128 wide, context 64, batch 12, float32, no dropout) in Mica beside PyTorch's
 eager mode and torch.compile, on the same cores, in turns, so that what else the machine does meets all alike.
 
-  bench/chargpt/race.py [--python PYTHON] [--rounds N] [--steps N]     PYTHON has torch and numpy (PyPI)
+  bench/chargpt/race.py [--python PYTHON] [--rounds N] [--steps N] [--threads N]     PYTHON has torch and numpy (PyPI)
 
-A step is everything between two steps: batch, forward, backward, clipping, AdamW. Memory is the highest resident size of the
+A step is everything between two steps: batch, forward, backward, clipping, AdamW. `processor ms` is the processor's time of a
+step, start and compilation taken off by a second, shorter run: with --threads 1 it means something on a busy machine too, where
+the wall clock does not. Memory is the highest resident size of the
 process (PyTorch's libraries are part of that; `without libraries` takes off what `import torch` alone needs).
 """
 import argparse
@@ -18,9 +20,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TEXT = os.path.join(ROOT, "examples/data/shakespeare.txt")
 
 
-def run(command, folder):
+def run(command, folder, threads=0):
     """What it printed, its highest resident size in MiB, its processor time in seconds."""
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads)) if threads else None
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     out = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -34,41 +37,51 @@ def main():
     options.add_argument("--python", default="python3")
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--steps", type=int, default=150)
+    options.add_argument("--threads", type=int, default=os.cpu_count())
     options = options.parse_args()
     torch = os.path.join(ROOT, "bench/chargpt/torch_chargpt.py")
+    names = {"Mica O3": None, "PyTorch eager": "eager", "PyTorch compile": "compile"}
+    times, work, memory, last = ({n: [] for n in names} for _ in range(4))
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "chargpt")
         subprocess.run([os.path.join(ROOT, "build/bin/micac"), "--device", "cpu", "--optimize", "O3", "--remarks", "none",
                         os.path.join(ROOT, "examples/chargpt/chargpt.mica"), "-o", program], check=True)
-        names = {"Mica O3": None, "PyTorch eager": "eager", "PyTorch compile": "compile"}
-        times, memory, last = {n: [] for n in names}, {n: [] for n in names}, {}
         base = run([options.python, "-c", "import torch, numpy"], folder)[1]
+
+        def once(name, steps):
+            """Milliseconds a step, the last loss, memory, processor seconds."""
+            if names[name]:
+                out, peak, cpu = run([options.python, torch, TEXT, str(steps), names[name]], folder, options.threads)
+                ms, loss = map(float, re.match(r"(\S+) ms a step, loss (\S+)", out).groups())
+                return ms, loss, peak, cpu
+            if os.path.exists(os.path.join(folder, "c.safetensors")):
+                os.unlink(os.path.join(folder, "c.safetensors"))
+            # PAUSE keeps the schedule long and leaves the sample out; each progress line is 50 steps.
+            out, peak, cpu = run([program, TEXT, "2000", "c.safetensors", str(steps), "+mica", f"threads={options.threads}",
+                                  "-mica"], folder)
+            lines = re.findall(r"step \d+ of \d+  loss (\S+)  (\d+) tokens/s", out)
+            return statistics.median(12 * 64 * 1000 / int(s) for _, s in lines), float(lines[-1][0]), peak, cpu
+
         for _ in range(options.rounds):
-            for name, mode in names.items():
-                if mode:
-                    out, peak, _ = run([options.python, torch, TEXT, str(options.steps), mode], folder)
-                    ms, loss = map(float, re.match(r"(\S+) ms a step, loss (\S+)", out).groups())
-                else:
-                    if os.path.exists(os.path.join(folder, "c.safetensors")):
-                        os.unlink(os.path.join(folder, "c.safetensors"))
-                    # PAUSE keeps the schedule long and leaves the sample out; each progress line is 50 steps.
-                    out, peak, _ = run([program, TEXT, "2000", "c.safetensors", str(options.steps)], folder)
-                    lines = re.findall(r"step \d+ of \d+  loss (\S+)  (\d+) tokens/s", out)
-                    ms, loss = statistics.median(12 * 64 * 1000 / int(s) for _, s in lines), float(lines[-1][0])
+            for name in names:
+                short = once(name, options.steps // 3)
+                ms, loss, peak, cpu = once(name, options.steps)
                 times[name].append(ms)
+                work[name].append((cpu - short[3]) * 1000 / (options.steps - options.steps // 3))
                 memory[name].append(peak)
                 last[name] = loss
         version = run([options.python, "-c", "import torch; print(torch.__version__)"], folder)[0].strip()
     cpu = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo", encoding="utf-8").read()).group(1)
-    print(f"chargpt's processor setting on {cpu}, {os.cpu_count()} cores, PyTorch {version}; median of {options.rounds} rounds of "
-          f"{options.steps} steps in turns\n")
-    print("| | ms a step | tokens/s | of PyTorch's best | highest memory, MiB | without libraries | loss |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print(f"chargpt's processor setting on {cpu}, {os.cpu_count()} cores, {options.threads} threads, PyTorch {version}; median of "
+          f"{options.rounds} rounds of {options.steps} steps in turns\n")
+    print("| | ms a step | of PyTorch's best | processor ms | of PyTorch's best | highest memory, MiB | without libraries | loss |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     best = min(statistics.median(times[n]) for n in names if names[n])
+    least = min(statistics.median(work[n]) for n in names if names[n])
     for name in names:
-        ms, peak = statistics.median(times[name]), max(memory[name])
+        ms, cpu, peak = statistics.median(times[name]), statistics.median(work[name]), max(memory[name])
         own = peak - base if names[name] else peak
-        print(f"| {name} | {ms:.1f} | {12 * 64 * 1000 / ms:.0f} | {best / ms:.2f} x | {peak:.0f} | {own:.0f} | {last[name]:.3f} |")
+        print(f"| {name} | {ms:.1f} | {best / ms:.2f} x | {cpu:.1f} | {least / cpu:.2f} x | {peak:.0f} | {own:.0f} | {last[name]:.3f} |")
 
 
 main()
