@@ -169,6 +169,13 @@ void mica_fail_enum(const char *file, int32_t line, int64_t value, const char *t
   mica_fail(file, line, "%lld is no value of %s", static_cast<long long>(value), type);
 }
 
+void mica_fail_chance(const char *file, int32_t line, const char *verb, double p) {
+  Text shown;
+  put_shortest(shown, MICA_F64, __builtin_bit_cast(u64, p));
+  mica_fail(file, line, "`%s` drops with probability %s, and a probability lies from 0 to 1", verb,
+            shown.zero_ended());
+}
+
 void mica_fail_nil(const char *file, int32_t line) { report(file, line, "a nil pointer was followed"); }
 
 void mica_fail_nan(const char *file, int32_t line, const char *operation) {
