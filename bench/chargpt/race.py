@@ -4,9 +4,9 @@ eager mode and torch.compile, on the same cores, in turns, so that what else the
 
   bench/chargpt/race.py [--python PYTHON] [--rounds N] [--steps N] [--threads N]     PYTHON has torch and numpy (PyPI)
 
-A step is everything between two steps: batch, forward, backward, clipping, AdamW. `processor ms` is the processor's time of a
-step, start and compilation taken off by a second, shorter run: with --threads 1 it means something on a busy machine too, where
-the wall clock does not. Memory is the highest resident size of the
+A step is everything between two steps: batch, forward, backward, clipping, AdamW. `processor ms` is the processor's time of
+a step (for Mica the difference of two runs, so that start and validation go): with --threads 1 it means something on a busy machine
+too, where the wall clock does not. Memory is the highest resident size of the
 process (PyTorch's libraries are part of that; `without libraries` takes off what `import torch` alone needs).
 """
 import argparse
@@ -49,10 +49,10 @@ def main():
         base = run([options.python, "-c", "import torch, numpy"], folder)[1]
 
         def once(name, steps):
-            """Milliseconds a step, the last loss, memory, processor seconds."""
+            """Milliseconds a step, the last loss, memory, processor milliseconds (of a step, or of the run for Mica)."""
             if names[name]:
                 out, peak, cpu = run([options.python, torch, TEXT, str(steps), names[name]], folder, options.threads)
-                ms, loss = map(float, re.match(r"(\S+) ms a step, loss (\S+)", out).groups())
+                ms, cpu, loss = map(float, re.match(r"(\S+) ms a step, (\S+) of the processor, loss (\S+)", out).groups())
                 return ms, loss, peak, cpu
             if os.path.exists(os.path.join(folder, "c.safetensors")):
                 os.unlink(os.path.join(folder, "c.safetensors"))
@@ -60,14 +60,16 @@ def main():
             out, peak, cpu = run([program, TEXT, "2000", "c.safetensors", str(steps), "+mica", f"threads={options.threads}",
                                   "-mica"], folder)
             lines = re.findall(r"step \d+ of \d+  loss (\S+)  (\d+) tokens/s", out)
-            return statistics.median(12 * 64 * 1000 / int(s) for _, s in lines), float(lines[-1][0]), peak, cpu
+            return statistics.median(12 * 64 * 1000 / int(s) for _, s in lines), float(lines[-1][0]), peak, cpu * 1000
 
         for _ in range(options.rounds):
             for name in names:
-                short = once(name, options.steps // 3)
                 ms, loss, peak, cpu = once(name, options.steps)
+                if not names[name]:
+                    short = options.steps // 3
+                    cpu = (cpu - once(name, short)[3]) / (options.steps - short)
                 times[name].append(ms)
-                work[name].append((cpu - short[3]) * 1000 / (options.steps - options.steps // 3))
+                work[name].append(cpu)
                 memory[name].append(peak)
                 last[name] = loss
         version = run([options.python, "-c", "import torch; print(torch.__version__)"], folder)[0].strip()
