@@ -95,9 +95,16 @@ public:
   /// parameters, then the results' pointers.
   void emit(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group, int64_t count,
             llvm::ArrayRef<LValue> acc, CardFunction *failing);
+  /// The same without the stores: what the body yields, by result and cell.
+  std::vector<std::vector<LValue>> compute(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group,
+                                           int64_t count, llvm::ArrayRef<LValue> acc, CardFunction *failing);
 
 private:
   std::vector<LValue> offsets(Builder &b, LValue group, int64_t count);
+  std::vector<std::vector<LValue>> compute_at(Builder &b, llvm::ArrayRef<LValue> arguments,
+                                              const std::vector<LValue> &at, LValue group, int64_t count,
+                                              llvm::ArrayRef<LValue> acc, CardFunction *failing);
+  LValue cell_address(Builder &b, LValue base, LValue at, const Type *type, size_t v, int64_t i);
   bool is_vector(size_t v, int64_t count) const;
   Card &card_;
   const spectra::Kernel &kernel_;
@@ -109,6 +116,7 @@ private:
 
 // forms
 CardKernel card_map(Unit &host, Card &card, const spectra::Kernel &kernel);
+CardKernel card_rows(Unit &host, Card &card, const spectra::Kernel &kernel);
 CardKernel card_product(Unit &host, Card &card, const spectra::Kernel &kernel);
 
 /// function.cc: a routine of libmicart/device, as this operation launches it.

@@ -8,12 +8,12 @@ const char *card_cannot(const spectra::Kernel &kernel) {
   auto is_half = [](const Type *type) { return type->scalar == Scalar::f16 || type->scalar == Scalar::bf16; };
   using spectra::KernelForm;
   switch (kernel.form) {
-  case KernelForm::map: return nullptr;
+  case KernelForm::map:
+  case KernelForm::rows: return nullptr;
   case KernelForm::product:
     if (is_half(kernel.params[0]) || is_half(kernel.params[1]) || is_half(kernel.results[0]))
       return "products of halves";
     return nullptr;
-  case KernelForm::rows: return "operations on rows";
   case KernelForm::reduce: return "reductions";
   case KernelForm::multi: return "operations on many tensors at once";
   }
