@@ -114,14 +114,27 @@ private:
   Collapsed flat_;
 };
 
+/// A multi kernel's parameters: scalars, then the members of one group.
+struct MultiShape {
+  size_t scalars = 0, members = 0;
+  std::vector<int64_t> writes;
+};
+MultiShape multi_shape(const spectra::Kernel &kernel);
+/// Blocks that a tensor of so many cells takes.
+int64_t multi_pieces(int64_t cells);
+
 // forms
 CardKernel card_map(Unit &host, Card &card, const spectra::Kernel &kernel);
 CardKernel card_rows(Unit &host, Card &card, const spectra::Kernel &kernel);
+CardKernel card_reduce(Unit &host, Card &card, const spectra::Kernel &kernel);
+CardKernel card_multi(Unit &host, Card &card, const spectra::Kernel &kernel);
 CardKernel card_product(Unit &host, Card &card, const spectra::Kernel &kernel);
 
 /// function.cc: a routine of libmicart/device, as this operation launches it.
-CardEntry card_routine(Unit &host, const std::string &symbol, const Op &op);
-/// card_ops.cc: launches an entry with these arguments, then, where it may fail, the failure slot's.
+CardEntry card_routine(Unit &host, const std::string &symbol, const Op &op, bool fails);
+/// card_ops.cc: the address on the card of these words, which are brought there where they are not yet.
+llvm::Value *emit_card_table(Unit &unit, Builder &b, Place place, llvm::ArrayRef<llvm::Value *> words);
+/// Launches an entry with these arguments, then, where it may fail, the failure slot's.
 void emit_card_launch(Unit &unit, Builder &b, Place place, const CardEntry &entry,
                       llvm::ArrayRef<llvm::Value *> arguments, bool fails);
 /// run.cc: `run` of a routine.

@@ -54,10 +54,9 @@ Lanes::Values Lanes::reduce(Values own, const Combine &combine) {
   LValue first = b.CreateICmpEQ(b.CreateAnd(f_.thread(), f_.int32(kWarp - 1)), f_.int32(0));
   for (LValue v : own) {
     llvm::ArrayType *type = llvm::ArrayType::get(v->getType(), static_cast<uint64_t>(warps));
-    slots.push_back(new llvm::GlobalVariable(*card_.device.module, type, false,
-                                             llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
-                                             f_.function->getName() + ".warps", nullptr,
-                                             llvm::GlobalValue::NotThreadLocal, kShared));
+    slots.push_back(new llvm::GlobalVariable(
+        *card_.device.module, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
+        f_.function->getName() + ".warps", nullptr, llvm::GlobalValue::NotThreadLocal, kShared));
     slots.back()->setAlignment(llvm::Align(16));
   }
   f_.when(first, [&] {
@@ -70,8 +69,8 @@ Lanes::Values Lanes::reduce(Values own, const Combine &combine) {
     Values one;
     for (size_t i = 0; i < own.size(); ++i) {
       llvm::Type *type = own[i]->getType();
-      one.push_back(b.CreateLoad(
-          type, b.CreateConstInBoundsGEP1_64(type, slots[i], static_cast<uint64_t>(w))));
+      one.push_back(
+          b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(type, slots[i], static_cast<uint64_t>(w))));
     }
     all = w ? combine(all, one) : one;
   }
@@ -79,7 +78,8 @@ Lanes::Values Lanes::reduce(Values own, const Combine &combine) {
 }
 
 LValue Lanes::reduce(LValue own, const std::function<LValue(LValue, LValue)> &combine) {
-  return reduce(Values{own}, [&](const Values &x, const Values &y) { return Values{combine(x[0], y[0])}; })[0];
+  return reduce(Values{own},
+                [&](const Values &x, const Values &y) { return Values{combine(x[0], y[0])}; })[0];
 }
 
 Reducer::Reducer(Card &c, Reduction k, const Type *t) : card(c), kind(k), cell(t) {

@@ -1,5 +1,5 @@
-// Threads that work together on one row, or on one part of a sum: what each has is combined, always in the same
-// order, and all of them get the same bits.
+// Threads that work together on one row, or on one part of a sum: what each has is combined, always in the
+// same order, and all of them get the same bits.
 #pragma once
 #include "device.h"
 
@@ -13,8 +13,7 @@ public:
   static constexpr int64_t kWarp = 32;
 
   /// `threads`: a power of two up to a warp's, or whole warps, which then are the whole block.
-  Lanes(Card &card, CardFunction &function, int64_t threads)
-      : card_(card), f_(function), threads_(threads) {}
+  Lanes(Card &card, CardFunction &function, int64_t threads) : card_(card), f_(function), threads_(threads) {}
   Values reduce(Values own, const Combine &combine);
   LValue reduce(LValue own, const std::function<LValue(LValue, LValue)> &combine);
   /// All of them have come here, and see each other's writes.

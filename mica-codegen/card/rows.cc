@@ -10,8 +10,8 @@ namespace {
 using LValue = llvm::Value *;
 
 constexpr int64_t kVectorBytes = 16;
-constexpr int64_t kWarpRow = 1024;   ///< cells that a warp keeps
-constexpr int64_t kBlockCells = 16;  ///< cells of a row that a thread keeps where a block takes a row
+constexpr int64_t kWarpRow = 1024;  ///< cells that a warp keeps
+constexpr int64_t kBlockCells = 16; ///< cells of a row that a thread keeps where a block takes a row
 constexpr int64_t kMostThreads = 1024;
 constexpr int64_t kLongThreads = 512; ///< where a row is too long for registers
 
@@ -70,8 +70,7 @@ private:
       cells.push_back(item->cells());
     };
     for (size_t i = 0; i < kernel_.params.size(); ++i) add(kernel_.params[i], kernel_.body->args[i]->type);
-    for (size_t r = 0; r < kernel_.results.size(); ++r)
-      add(kernel_.results[r], yield_->operands[r]->type);
+    for (size_t r = 0; r < kernel_.results.size(); ++r) add(kernel_.results[r], yield_->operands[r]->type);
     flat_ = collapse(kernel_.space, shapes, cells);
 
     auto note = [&](const Value *v) {
@@ -88,8 +87,7 @@ private:
         widest = std::max<int64_t>(widest, spectra::scalar_bytes(full->scalar));
         strides_[length].push_back(flat_.accesses[access].strides);
       };
-      for (size_t i = 0; i < kernel_.params.size(); ++i)
-        limit(kernel_.body->args[i], kernel_.params[i], i);
+      for (size_t i = 0; i < kernel_.params.size(); ++i) limit(kernel_.body->args[i], kernel_.params[i], i);
       for (size_t r = 0; r < kernel_.results.size(); ++r)
         limit(yield_->operands[r], kernel_.results[r], kernel_.params.size() + r);
       layout.width = fits ? std::min<int64_t>(8, kVectorBytes / widest) : 1;
@@ -136,9 +134,8 @@ private:
 
   /// Which row, where its values begin, and what it has of single values.
   void place_row() {
-    LValue group = threads_ > Lanes::kWarp
-                       ? b_.CreateZExt(f_.block(), b_.getInt64Ty())
-                       : b_.CreateUDiv(f_.global_thread(), int64(threads_));
+    LValue group = threads_ > Lanes::kWarp ? b_.CreateZExt(f_.block(), b_.getInt64Ty())
+                                           : b_.CreateUDiv(f_.global_thread(), int64(threads_));
     lane_ = b_.CreateZExt(b_.CreateURem(f_.thread(), f_.int32(threads_)), b_.getInt64Ty());
     // Groups without a row do the last one again and write nothing: all lanes take part in every exchange.
     bool whole = threads_ > Lanes::kWarp || rows_ % (kBlockThreads / threads_) == 0;
@@ -170,8 +167,8 @@ private:
         define(argument, load(argument->type, base));
     }
     for (size_t r = 0; r < kernel_.results.size(); ++r)
-      result_bases_.push_back(b_.CreateInBoundsGEP(cell_type(kernel_.results[r]), f_.arguments[params + r],
-                                                   offsets[params + r]));
+      result_bases_.push_back(
+          b_.CreateInBoundsGEP(cell_type(kernel_.results[r]), f_.arguments[params + r], offsets[params + r]));
   }
 
   LValue load(const Type *type, LValue address) {
@@ -265,8 +262,8 @@ private:
       std::vector<Piece> &kept = kept_[length];
       for (int64_t p = 0; p < layout.pieces; ++p) {
         if (kept.size() <= static_cast<size_t>(p))
-          kept.push_back(piece_at(length, b_.CreateNSWAdd(own, int64(p * together)),
-                                  (p + 1) * together <= length));
+          kept.push_back(
+              piece_at(length, b_.CreateNSWAdd(own, int64(p * together)), (p + 1) * together <= length));
         body(kept[static_cast<size_t>(p)]);
       }
       return;
@@ -405,8 +402,7 @@ private:
       return define(op.result(),
                     b_.CreateSelect(b_.CreateICmpSLT(checked_number(op, 1), int64(0)), null(), x));
     case OpCode::row_put: {
-      LValue first =
-          b_.CreateICmpEQ(operands[1], llvm::Constant::getNullValue(operands[1]->getType()));
+      LValue first = b_.CreateICmpEQ(operands[1], llvm::Constant::getNullValue(operands[1]->getType()));
       return define(op.result(), b_.CreateSelect(first, x, null()));
     }
     default: define(op.result(), scalar(op, operands));
@@ -449,7 +445,8 @@ private:
     LValue all = llvm::PoisonValue::get(
         llvm::FixedVectorType::get(cell_type(type), static_cast<unsigned>(piece.width)));
     for (size_t i = 0; i < cells.size(); ++i)
-      all = b_.CreateInsertElement(all, type->is_bool() ? b_.CreateZExt(cells[i], b_.getInt8Ty()) : cells[i], i);
+      all = b_.CreateInsertElement(all, type->is_bool() ? b_.CreateZExt(cells[i], b_.getInt8Ty()) : cells[i],
+                                   i);
     int64_t bytes = std::min(kVectorBytes, piece.width * spectra::scalar_bytes(type->scalar));
     b_.CreateAlignedStore(all, address, llvm::Align(static_cast<uint64_t>(bytes)));
   }
