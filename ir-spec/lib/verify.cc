@@ -307,6 +307,10 @@ private:
     std::vector<const Type *> types;
     for (const Value *v : op.results) types.push_back(v->type);
     std::string why;
+    if (!operands_fit(module_, func_, op, why)) {
+      wrong(op, why);
+      return;
+    }
     if (!infer_types(module_, func_, op, types, why)) {
       wrong(op, why);
       return;

@@ -122,7 +122,9 @@ MICA_NORETURN void mica_fail_overflow(const char *file, int32_t line, const char
 MICA_NORETURN void mica_fail_lossy(const char *file, int32_t line, const char *from,
                                    const char *to); // `as` that loses
 MICA_NORETURN void mica_fail_enum(const char *file, int32_t line, int64_t value,
-                                  const char *type);              // `n as Color`, subranges
+                                  const char *type); // `n as Color`, subranges
+MICA_NORETURN void mica_fail_chance(const char *file, int32_t line, const char *verb,
+                                    double p);                    // a probability outside 0..1
 MICA_NORETURN void mica_fail_nil(const char *file, int32_t line); // a nil pointer was followed
 MICA_NORETURN void mica_fail_nan(const char *file, int32_t line,
                                  const char *operation); // a NaN made from numbers (checked)
@@ -244,6 +246,29 @@ struct mica_product {
 // Runs it on all threads; the bits depend on neither threads nor vector width.
 void mica_multiply(const struct mica_product *p);
 
+// ---- attention on the processor (numerics.md 2; the lines are in ir-spec/verbs)
+// ------------------------------------------------------------------------------------------------
+// For each of batch * heads heads of `width` columns: softmax(q k' / sqrt(width)) v, rows of a head `*_row`
+// cells apart, heads side by side in the columns, batches one after the other. No memory grows with queries *
+// keys. What a causal mask hides takes no part: query i sees the keys up to i + keys - queries.
+struct mica_attention {
+  const void *q, *k, *v; // [batch, queries or keys, columns]
+  void *y;               // [batch, queries, columns]
+  void *stats;    // [batch, heads, queries, 2]: what each row's softmax subtracts and divides by; null: not
+                  // wanted. The gradient reads it.
+  const void *dy; // the gradient of y, rows like y's
+  void *dq, *dk, *dv;                         // gradients: every cell is written
+  int64_t batch, heads, queries, keys, width; // any but width may be 0
+  int64_t q_row, k_row, v_row, y_row;         // cells from one row to the next
+  int64_t dq_row, dk_row, dv_row;             //
+  double p;                                   // dropped with this probability; 0 draws nothing
+  uint64_t draw_key, draw_counter;            // plane batch * heads + head (math/random.h)
+  int32_t type;                               // MICA_F32, MICA_F64
+  int32_t causal;                             // 0 or 1
+};
+void mica_attention(const struct mica_attention *call);          // y, stats
+void mica_attention_gradient(const struct mica_attention *call); // dq, dk, dv of q, k, v, stats, dy
+
 // ---- sums and the like on the processor (numerics.md 4)
 // ------------------------------------------------------------------- Up to 1024 cells: 16 lanes from +0,
 // cell i to lane i mod 16, then lanes +8, +4, +2, +1; longer: the sum of the sums of consecutive blocks of
@@ -286,6 +311,8 @@ int64_t mica_random_int(const char *file, int32_t line, struct mica_random *r,
 double mica_random_float(struct mica_random *r); // RandomFloat: [0, 1), 53 bits
 uint64_t
 mica_random_reserve(struct mica_random *r); // a draw: gives the counter that the verb uses, and adds one
+uint64_t mica_random_reserve_for(struct mica_random *r,
+                                 double chance); // the same; a chance of 0 draws nothing
 void mica_fill_uniform(int32_t type, void *x, int64_t count, double low, double high, uint64_t key,
                        uint64_t counter); // Uniform
 void mica_fill_normal(int32_t type, void *x, int64_t count, double mean, double deviation, uint64_t key,

@@ -59,6 +59,16 @@ bool FunctionEmitter::emit_check(const Op &op) {
     define(op.result(), arg(op, 0));
     return true;
   }
+  case OpCode::check_chance: {
+    LValue p = arg(op, 0);
+    LValue inside = b_.CreateAnd(b_.CreateFCmpOGE(p, llvm::ConstantFP::get(p->getType(), 0)),
+                                 b_.CreateFCmpOLE(p, llvm::ConstantFP::get(p->getType(), 1)));
+    emit_failure(unit_, b_, b_.CreateNot(inside), "outside", [&](Builder &f) {
+      fail_with(f, "mica_fail_chance", {unit_.c_string(op.text(spectra::Attr::what)), p});
+    });
+    define(op.result(), p);
+    return true;
+  }
   case OpCode::check_slice: {
     LValue i = int64(arg(op, 1), op.arg(1)->type);
     LValue length = second(arg(op, 0));
@@ -347,7 +357,10 @@ bool FunctionEmitter::emit_library(const Op &op) {
   case OpCode::draw: {
     LValue draw = llvm::PoisonValue::get(unit_.type_of(op.result()->type));
     draw = b_.CreateInsertValue(draw, b_.CreateLoad(b_.getInt64Ty(), arg(op, 0)), 0); // the key stands first
-    result(b_.CreateInsertValue(draw, call("mica_random_reserve", b_.getInt64Ty(), {arg(op, 0)}), 1));
+    LValue counter = op.arg_count() > 1
+                         ? call("mica_random_reserve_for", b_.getInt64Ty(), {arg(op, 0), arg(op, 1)})
+                         : call("mica_random_reserve", b_.getInt64Ty(), {arg(op, 0)});
+    result(b_.CreateInsertValue(draw, counter, 1));
     return true;
   }
   default: return false;

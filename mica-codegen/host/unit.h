@@ -70,6 +70,7 @@ struct Unit {
     int64_t count, grain;
   };
   std::map<std::string, KernelBody, std::less<>> bodies;
+  std::map<const llvm::Function *, llvm::AllocaInst *> launch_words; ///< see launch.cc
   std::unique_ptr<Card> card;             ///< the kernels on the card; null where there are none
   llvm::Constant *card_kernels = nullptr; ///< table of `struct mica_kernel *`, made by card/
   uint64_t card_kernel_count = 0;
