@@ -73,6 +73,8 @@ struct Share {
   int64_t count, grain;
 };
 Share emit_map_kernel(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);
+/// softmax and log_softmax in a rows kernel's body become their lines (numerics.md 3).
+void expand_softmax(spectra::Module &module, const spectra::Kernel &kernel);
 Share emit_rows_kernel(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);
 /// The epilogue of a product: a map in place over its answer.
 Share emit_epilogue(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);
