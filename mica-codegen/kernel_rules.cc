@@ -53,8 +53,12 @@ const char *wrong_reduce(const Kernel &kernel) {
 }
 
 const char *wrong_product(const Kernel &kernel) {
-  if (kernel.params.size() < 2 || kernel.results.size() != 1)
-    return "a product kernel has two operands and one result";
+  if (kernel.params.size() < 2 || kernel.results.empty())
+    return "a product kernel has two operands and a result";
+  if (kernel.gpu && kernel.results.size() != 1) return "a product kernel of the card has one result";
+  // The first result holds the sums until the epilogue has been there.
+  if (kernel.results[0]->scalar != kernel.body->args.back()->type->scalar)
+    return "a product kernel's first result has the type of its sums";
   for (int i = 0; i < 2; ++i)
     if (!kernel.params[static_cast<size_t>(i)]->is_whole())
       return "a product kernel's operands are whole values";

@@ -1,4 +1,5 @@
 #include "group.h"
+#include "touch.h"
 
 #include <algorithm>
 #include <queue>
@@ -12,77 +13,6 @@ using spectra::Attr;
 using spectra::Role;
 
 bool result_in_memory(const Op &op) { return op.results.size() == 1 && in_memory(op.result()); }
-
-/// What an operation does to memory, for the order of those that meet there.
-struct Touch {
-  std::vector<std::string> reads, writes;
-  bool all_reads = false, all_writes = false;
-  bool outputs = false; ///< is seen outside, or may stop the program: these keep their order
-};
-
-void touch_region(const Region &region, const WriteSummary &summary, Touch &touch);
-
-void touch_op(const Op &op, const WriteSummary &summary, Touch &touch) {
-  const spectra::OpInfo &row = spectra::info(op.code);
-  bool divides_floats =
-      (op.code == OpCode::div || op.code == OpCode::mod) && op.operands[0]->type->is_float();
-  if (row.effects & (spectra::kOutput | spectra::kFails) && !divides_floats) touch.outputs = true;
-  switch (op.code) {
-  case OpCode::read: {
-    std::string base = base_of(op);
-    if (base.empty())
-      touch.all_reads = true;
-    else
-      touch.reads.push_back(base);
-    return;
-  }
-  case OpCode::write: {
-    std::string base = base_of(op);
-    if (base.empty())
-      touch.all_writes = true;
-    else
-      touch.writes.push_back(base);
-    return;
-  }
-  case OpCode::call: {
-    auto it = summary.find(op.symbol);
-    touch.outputs = true;
-    touch.all_reads = true;
-    if (it == summary.end() || it->second.everything)
-      touch.all_writes = true;
-    else
-      for (std::string_view name : it->second.names) touch.writes.push_back("@" + std::string(name));
-    for (const Value *v : op.operands) // what it gets a pointer to, it may write
-      if (v->type->kind == spectra::TypeKind::pointer) {
-        std::string base = base_of_pointer(v);
-        if (base.empty())
-          touch.all_writes = true;
-        else
-          touch.writes.push_back(base);
-      }
-    return;
-  }
-  case OpCode::call_value: touch.outputs = touch.all_reads = touch.all_writes = true; return;
-  default: break;
-  }
-  if (row.effects & (spectra::kReads | spectra::kWrites)) {
-    for (int i = 0; i < op.arg_count(); ++i) {
-      const Value *v = op.arg(i);
-      if (v->type->kind != spectra::TypeKind::pointer && v->type->kind != spectra::TypeKind::slice) continue;
-      std::string base = base_of_pointer(v);
-      bool writes = row.effects & spectra::kWrites;
-      if (base.empty())
-        (writes ? touch.all_writes : touch.all_reads) = true;
-      else
-        (writes ? touch.writes : touch.reads).push_back(base);
-    }
-  }
-  for (const Region *region : op.regions) touch_region(*region, summary, touch);
-}
-
-void touch_region(const Region &region, const WriteSummary &summary, Touch &touch) {
-  for (const Op *op : region.ops) touch_op(*op, summary, touch);
-}
 
 /// Joins and orders the nodes of one region.
 class Grouper {
@@ -117,9 +47,10 @@ private:
     bool fuses = options_.fuse && module_.options.optimizes();
     if (fuses && (is_cell_work(*op) || is_row_work(*op)) && touches_none(*op))
       joined = find_group(*op, needs);
+    if (joined != nodes_.size() && nodes_[joined].kind == Node::Kind::product) absorb(*op, joined, needs);
     if (joined == nodes_.size()) {
       Node node;
-      begin_node(*op, node);
+      begin_node(*op, node, fuses);
       node.ops.push_back(op);
       nodes_.push_back(std::move(node));
       before_.push_back(needs);
@@ -218,8 +149,11 @@ private:
     return type->sizes;
   }
 
-  void begin_node(const Op &op, Node &node) const {
-    if (is_row_work(op)) {
+  void begin_node(const Op &op, Node &node, bool fuses) const {
+    if (fuses && op.code == OpCode::product && op.result()->type->is_whole()) {
+      node.kind = Node::Kind::product;
+      node.space = op.result()->type->sizes;
+    } else if (is_row_work(op)) {
       std::vector<int64_t> sizes = shape(op);
       node.kind = Node::Kind::rows;
       node.length = sizes.back();
@@ -245,7 +179,9 @@ private:
     }
     for (size_t n = nodes_.size(); n-- > 0 && nodes_.size() - n < 64;) {
       std::string reason;
-      if (nodes_[n].kind != Node::Kind::single && !candidates.count(n) && fits(op, n, needs, reason))
+      // What reads nothing of a product gains nothing from its epilogue.
+      if (nodes_[n].kind != Node::Kind::single && nodes_[n].kind != Node::Kind::product &&
+          !candidates.count(n) && fits(op, n, needs, reason))
         return n;
     }
     return nodes_.size();
@@ -259,6 +195,7 @@ private:
         reason = "it also needs `" + describe(nodes_[other]) + "`, which runs after that";
         return false;
       }
+    if (node.kind == Node::Kind::product) return fits_epilogue(op, node, reason);
     Node merged = node;
     if (!merge_spaces(op, merged)) {
       reason =
@@ -276,6 +213,54 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// An epilogue works cell by cell on the product's own type: its first result holds the sums meanwhile.
+  static bool fits_epilogue(const Op &op, const Node &node, std::string &reason) {
+    const Type *answer = node.ops[0]->result()->type;
+    const Type *type = op.result()->type;
+    if (is_row_work(op))
+      reason = "a product's epilogue works cell by cell, and it needs whole rows";
+    else if (type->sizes != node.space)
+      reason = "its shape is not the product's: " + text(type->sizes) + " beside " + text(node.space);
+    else if (type->scalar != answer->scalar)
+      reason = "a product's epilogue keeps the type of the product's cells";
+    else if (type->gpu && op.code == OpCode::dropout)
+      reason = "the card draws in passes of their own";
+    else
+      return true;
+    return false;
+  }
+
+  /// The maps that `op`, which joins the product `into`, reads as well come along, where nothing between the
+  /// two waits: their values need no memory then.
+  void absorb(const Op &op, size_t into, std::set<size_t> &needs) {
+    for (const Value *v : op.operands) {
+      auto it = node_of_.find(v);
+      if (it == node_of_.end() || it->second == into) continue;
+      const size_t from = it->second;
+      Node &map = nodes_[from];
+      if (map.kind != Node::Kind::map || reach(into)[from] || reach(from)[into]) continue;
+      // Nor may another value that `op` waits for.
+      if (std::any_of(needs.begin(), needs.end(),
+                      [&](size_t n) { return n != from && n != into && reach(n)[from]; }))
+        continue;
+      std::string reason;
+      if (!std::all_of(map.ops.begin(), map.ops.end(),
+                       [&](const Op *other) { return fits_epilogue(*other, nodes_[into], reason); }))
+        continue;
+      for (Op *other : map.ops) {
+        nodes_[into].ops.push_back(other);
+        node_of_[other->result()] = into;
+      }
+      map.ops.clear();
+      map.kind = Node::Kind::single;
+      before_[into].insert(before_[from].begin(), before_[from].end());
+      before_[from].clear();
+      for (std::set<size_t> &before : before_)
+        if (before.erase(from)) before.insert(into);
+      needs.erase(from);
+    }
   }
 
   static std::vector<int64_t> full_space(const Node &node) {
@@ -351,7 +336,9 @@ private:
     return true;
   }
 
-  void join(size_t n, const Op &op) { merge_spaces(op, nodes_[n]); }
+  void join(size_t n, const Op &op) {
+    if (nodes_[n].kind != Node::Kind::product) merge_spaces(op, nodes_[n]);
+  }
 
   static std::string text(const std::vector<int64_t> &sizes) {
     std::string out = "[";
@@ -383,7 +370,7 @@ private:
     using Entry = std::pair<size_t, size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
     for (size_t n = 0; n < nodes_.size(); ++n)
-      if (!waits[n]) ready.push({position[nodes_[n].ops.back()], n});
+      if (!waits[n] && !nodes_[n].ops.empty()) ready.push({position[nodes_[n].ops.back()], n});
     std::vector<Node> order;
     while (!ready.empty()) {
       size_t n = ready.top().second;
@@ -392,7 +379,9 @@ private:
       for (size_t next : after[n])
         if (--waits[next] == 0) ready.push({position[nodes_[next].ops.back()], next});
     }
-    if (order.size() != nodes_.size()) throw std::logic_error("the groups wait for each other");
+    auto absorbed = std::count_if(nodes_.begin(), nodes_.end(), [](const Node &n) { return n.ops.empty(); });
+    if (order.size() + static_cast<size_t>(absorbed) != nodes_.size())
+      throw std::logic_error("the groups wait for each other");
     return order;
   }
 
@@ -437,73 +426,6 @@ bool is_row_work(const Op &op) {
   if (!result_in_memory(op)) return false;
   if (spectra::info(op.code).role != Role::rows) return false;
   return true;
-}
-
-bool Writes::touches(std::string_view name) const {
-  return everything || std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string base_of(const Op &op) {
-  switch (op.path->base) {
-  case spectra::Path::Base::global: return "@" + std::string(op.path->symbol);
-  case spectra::Path::Base::local: return "$" + std::string(op.path->symbol);
-  default: return base_of_pointer(op.operands[0]);
-  }
-}
-
-std::string base_of_pointer(const Value *pointer) {
-  if (pointer->def && pointer->def->code == OpCode::address) return base_of(*pointer->def);
-  return "";
-}
-
-WriteSummary summarize_writes(const spectra::Module &module) {
-  WriteSummary summary;
-  std::map<std::string_view, std::set<std::string_view>> names;
-  auto add = [&](Writes &writes, std::string_view function, const std::string &base) {
-    if (base.empty())
-      writes.everything = true;
-    else if (base[0] == '@')
-      names[function].insert(module.find_variable(std::string_view(base).substr(1))->name);
-  };
-  std::map<std::string_view, std::set<std::string_view>> calls;
-  for (const spectra::Func *func : module.funcs) {
-    Writes &writes = summary[func->name];
-    if (func->external) continue; // C code does not know the program's variables
-    std::vector<const Region *> open{func->body};
-    while (!open.empty()) {
-      const Region *region = open.back();
-      open.pop_back();
-      for (const Op *op : region->ops) {
-        for (const Region *inner : op->regions) open.push_back(inner);
-        if (op->code == OpCode::write)
-          add(writes, func->name, base_of(*op));
-        else if (op->code == OpCode::call)
-          calls[func->name].insert(op->symbol);
-        else if (op->code == OpCode::call_value)
-          writes.everything = true;
-        if (op->code == OpCode::write || !(spectra::info(op->code).effects & spectra::kWrites) ||
-            op->code == OpCode::call) {
-          if (op->code != OpCode::call) continue;
-        }
-        for (const Value *v : op->operands)
-          if (v->type->kind == spectra::TypeKind::pointer) add(writes, func->name, base_of_pointer(v));
-      }
-    }
-  }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto &[caller, callees] : calls)
-      for (std::string_view callee : callees) {
-        if (summary[callee].everything && !summary[caller].everything)
-          changed = summary[caller].everything = true;
-        size_t before = names[caller].size();
-        std::set<std::string_view> copy = names[callee];
-        names[caller].insert(copy.begin(), copy.end());
-        changed |= names[caller].size() != before;
-      }
-  }
-  for (auto &[function, set] : names) summary[function].names.assign(set.begin(), set.end());
-  return summary;
 }
 
 std::vector<Node> group_region(spectra::Module &module, const spectra::Func &func, Region &region,

@@ -1,22 +1,16 @@
 // Grouping: which operations of a region run together, and in which order the groups run.
 #pragma once
-#include "../fuse.h"
-#include "spectra/ops.h"
+#include "touch.h"
 
 namespace mica::fuse {
-
-using spectra::Op;
-using spectra::OpCode;
-using spectra::Region;
-using spectra::Type;
-using spectra::Value;
 
 /// A node of the schedule: operations that become one kernel, or one operation that stands for itself.
 struct Node {
   enum class Kind : uint8_t {
     single, ///< anything that is lowered by itself
     map,    ///< cell by cell over `space`
-    rows    ///< rows of `length` cells over `space`
+    rows,   ///< rows of `length` cells over `space`
+    product ///< a product, then what is done to each cell of its answer
   } kind = Kind::single;
   std::vector<Op *> ops; ///< in program order
   std::vector<int64_t> space;
@@ -42,20 +36,6 @@ bool is_uniform(const Value *v, int depth = 8);
 /// Whether an operation can stand in a kernel's body at all.
 bool is_cell_work(const Op &op);
 bool is_row_work(const Op &op);
-
-/// Names of unit variables that a function may write, through calls as well; `everything` where it can't be
-/// known.
-struct Writes {
-  bool everything = false;
-  std::vector<std::string_view> names;
-  bool touches(std::string_view name) const;
-};
-using WriteSummary = std::map<std::string_view, Writes>;
-WriteSummary summarize_writes(const spectra::Module &module);
-
-/// The variable that a pointer value or a path starts at: "@w", "$x", or "" where it can't be known.
-std::string base_of(const Op &op);
-std::string base_of_pointer(const Value *pointer);
 
 /// Groups the region's operations and orders the groups.
 std::vector<Node> group_region(spectra::Module &module, const spectra::Func &func, Region &region,

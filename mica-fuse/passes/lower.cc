@@ -246,6 +246,10 @@ private:
     bool asked = std::any_of(node.ops.begin(), node.ops.end(),
                              [&](const Op *op) { return needed_outside(node, op->result()); });
     if (!asked) return;
+    if (node.kind == Node::Kind::product) {
+      if (node.ops.size() == 1) return lower_single(*node.ops[0]);
+      if (splits(node)) return;
+    }
     Outlined group = outliner_.outline(node, [&](const Value *v) { return needed_outside(node, v); });
     std::vector<Value *> operands;
     build_.set_places(node.ops.back()->places);
@@ -262,9 +266,29 @@ private:
       for (int64_t s : full) space += (space.empty() ? "" : ", ") + std::to_string(s);
       options_.remarks->add({Remark::Kind::passed, "Fused", node.ops.back()->place(), std::string(func_.name),
                              "fused " + std::to_string(node.ops.size()) + " operations into one " +
-                                 (node.kind == Node::Kind::rows ? "pass by rows" : "pass") + " over [" +
-                                 space + "]: " + list});
+                                 (node.kind == Node::Kind::rows      ? "pass by rows"
+                                  : node.kind == Node::Kind::product ? "product"
+                                                                     : "pass") +
+                                 " over [" + space + "]: " + list});
     }
+  }
+
+  /// The card's products have one result each: where more are kept, the epilogue is a pass of its own.
+  bool splits(const Node &node) {
+    auto kept = std::count_if(node.ops.begin(), node.ops.end(),
+                              [&](const Op *op) { return needed_outside(node, op->result()); });
+    const Op &product = *node.ops[0];
+    if (kept < 2 || !product.result()->type->gpu) return false;
+    if (options_.remarks)
+      options_.remarks->add({Remark::Kind::missed, "NotFused", product.place(), std::string(func_.name),
+                             "`product` and what follows it are two passes: " + std::to_string(kept) +
+                                 " of their values are kept, and the card's products have one result"});
+    lower_single(*node.ops[0]);
+    Node rest = node;
+    rest.kind = Node::Kind::map;
+    rest.ops.erase(rest.ops.begin());
+    lower_group(rest);
+    return true;
   }
 
   /// Uses by node, so that asking is quick.

@@ -63,12 +63,16 @@ Kernel *Outliner::finish(Kernel *kernel) {
 
 Outlined Outliner::outline(const Node &node, const std::function<bool(const Value *)> &needed) {
   bool rows = node.kind == Node::Kind::rows;
-  const Op *name_giver = node.ops.back();
+  const bool product = node.kind == Node::Kind::product;
+  const Op *name_giver = product ? node.ops[0] : node.ops.back();
   for (const Op *op : node.ops) // a row operation says best what the kernel is
     if (is_row_work(*op)) name_giver = op;
   Outlined out;
-  Kernel *kernel =
-      begin(*name_giver, rows ? KernelForm::rows : KernelForm::map, spectra::info(name_giver->code).name);
+  Kernel *kernel = begin(*name_giver,
+                         rows      ? KernelForm::rows
+                         : product ? KernelForm::product
+                                   : KernelForm::map,
+                         spectra::info(name_giver->code).name);
   kernel->space = node.space;
   kernel->places.clear();
   std::map<const Value *, Value *> inside;
@@ -102,7 +106,15 @@ Outlined Outliner::outline(const Node &node, const std::function<bool(const Valu
     copy->results.push_back(result);
     return inside[v] = result;
   };
+  Value *acc = nullptr;
+  if (product) acc = begin_product(kernel, *node.ops[0], out.inputs);
   for (const Op *op : node.ops) {
+    if (product && op == node.ops[0]) {
+      kernel->places.assign(op->places.begin(), op->places.end());
+      inside[op->result()] = acc;
+      if (needed(op->result())) out.outputs.push_back(op->result());
+      continue;
+    }
     Level at = rows ? level_of(op->result()->type->sizes, node.space, node.length) : Level::none;
     for (spectra::Place p : op->places)
       if (std::find(kernel->places.begin(), kernel->places.end(), p) == kernel->places.end())
@@ -141,6 +153,7 @@ Outlined Outliner::outline(const Node &node, const std::function<bool(const Valu
     inside[op->result()] = result;
     if (needed(op->result())) out.outputs.push_back(op->result());
   }
+  if (acc) kernel->body->args.push_back(acc);
   Op *yield = build.append(OpCode::yield);
   yield->places.clear();
   for (Value *v : out.outputs) {
@@ -182,10 +195,10 @@ Kernel *Outliner::count_from_zero(const Op &op) {
   return finish(kernel);
 }
 
-Kernel *Outliner::product(const Op &op) {
+/// The operands and attributes of a product's kernel; gives the argument for the sums, which comes last.
+Value *Outliner::begin_product(Kernel *kernel, const Op &op, std::vector<Value *> &inputs) {
   const Type *a = op.arg(0)->type;
   const Type *b = op.arg(1)->type;
-  Kernel *kernel = begin(op, KernelForm::product, "product");
   kernel->space = op.result()->type->sizes;
   bool transposed = op.flag(Attr::transpose_a);
   int64_t k = transposed && a->rank() > 1 ? a->sizes[a->sizes.size() - 2] : a->sizes.back();
@@ -194,8 +207,17 @@ Kernel *Outliner::product(const Op &op) {
     if (op.flag(flag)) kernel->attributes.push_back({flag, true});
   parameter(kernel, a, a, "a");
   parameter(kernel, b, b, "b");
+  inputs.push_back(op.arg(0));
+  inputs.push_back(op.arg(1));
   Value *acc = module_.new_value(module_.types.scalar(op.result()->type->scalar), "z");
   acc->region = kernel->body;
+  return acc;
+}
+
+Kernel *Outliner::product(const Op &op) {
+  Kernel *kernel = begin(op, KernelForm::product, "product");
+  std::vector<Value *> inputs;
+  Value *acc = begin_product(kernel, op, inputs);
   kernel->body->args.push_back(acc);
   spectra::Builder build(module_, kernel->body);
   build.append(OpCode::yield)->operands.push_back(acc);

@@ -40,6 +40,7 @@ public:
         const std::function<std::vector<Value *>(spectra::Builder &, const std::vector<Value *> &)> &body);
 
 private:
+  Value *begin_product(spectra::Kernel *kernel, const Op &op, std::vector<Value *> &inputs);
   spectra::Kernel *finish(spectra::Kernel *kernel);
   spectra::Kernel *begin(const Op &op, spectra::KernelForm form, const char *verb);
   Value *parameter(spectra::Kernel *kernel, const Type *full, const Type *item, std::string_view name);
