@@ -363,7 +363,7 @@ private:
     std::vector<size_t> waits(nodes_.size(), 0);
     for (size_t n = 0; n < nodes_.size(); ++n)
       for (size_t before : before_[n])
-        if (before != n) {
+        if (before != n && !nodes_[before].ops.empty()) {
           after[before].push_back(n);
           ++waits[n];
         }
