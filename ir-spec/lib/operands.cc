@@ -30,6 +30,7 @@ constexpr Kind kKinds[] = {
     {"bits", "integers or bools", [](const Type *t) { return t->is_integer() || t->is_bool(); }},
     {"bool", "bools", [](const Type *t) { return t->is_bool(); }},
     {"flag", "one bool", [](const Type *t) { return t->is_scalar() && t->is_bool(); }},
+    {"scalar", "one number", [](const Type *t) { return t->is_scalar() && is_number(t); }},
     {"index", "one integer", [](const Type *t) { return t->is_scalar() && t->is_integer(); }},
     {"ordinal", "one integer, bool or unicode",
      [](const Type *t) { return t->is_scalar() && !t->is_float(); }},
@@ -209,9 +210,9 @@ bool operands_fit(Module &module, const Func *func, const Op &op, std::string &w
     if (fits && kind.name == "same") fits = group && type == group;
     if (fits && kind.name == "alike") fits = group && module.types.untracked(type->element) == group;
     if (fits) continue;
-    why = "operand " + std::to_string(i + 1) + " is " + to_text(type) + ", and " + std::string(kind.words) +
-          (group && (kind.name == "same" || kind.name == "alike") ? ", " + to_text(group) + "," : "") +
-          " is wanted";
+    const bool grouped = group && (kind.name == "same" || kind.name == "alike");
+    why = "takes " + std::string(kind.words) + (grouped ? ", " + to_text(group) + "," : "") + " as operand " +
+          std::to_string(i + 1) + ", not " + to_text(type);
     return false;
   }
   if (each && (count - once) % each) {

@@ -1,5 +1,6 @@
 // A function: its locals, its regions, and which part emits each operation.
 #include "card/card.h"
+#include "codegen.h"
 #include "function.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -182,7 +183,7 @@ void FunctionEmitter::emit_op(const Op &op) {
   if (emit_check(op) || emit_library(op)) return;
   LValue result = emit_scalar(unit_, b_, op, operands);
   if (!result)
-    throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name + "` on the host");
+    throw Refused{op.place(), std::string("`") + spectra::info(op.code).name + "` has no code on the host"};
   define(op.result(), result);
 }
 

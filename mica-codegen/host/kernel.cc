@@ -1,4 +1,5 @@
 // What all kernels on the processor share: context, loops, cells in memory, collapsed spaces.
+#include "codegen.h"
 #include "kernel.h"
 #include "spectra/ops.h"
 
@@ -211,8 +212,8 @@ void KernelEmitter::emit_cell_op(const Op &op) {
   for (const Value *v : op.operands) operands.push_back(value(v));
   LValue result = op.code == OpCode::dropout ? emit_dropout(op) : emit_scalar(unit_, b_, op, operands);
   if (!result)
-    throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name +
-                           "` in a kernel's cell");
+    throw Refused{op.place(),
+                  std::string("`") + spectra::info(op.code).name + "` is not for a kernel's cell"};
   define(op.result(), result);
 }
 
