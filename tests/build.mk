@@ -49,7 +49,7 @@ check-laws: all $(B)/bin/mica-tests ## round trip, pipe and repetition over the 
 update: all $(B)/bin/mica-tests ## rewrite the expectations of tests, and OPS.md, and list what changed
 	@cmp -s ir-spec/OPS.md $(B)/gen/OPS.md || { cp $(B)/gen/OPS.md ir-spec/ && echo 'updated ir-spec/OPS.md'; }
 	@MICA_UPDATE=1 $(B)/bin/mica-tests --gtest_brief=1 --gtest_filter='$(CHECK_FILTER)'
-PAGES := docs/language.md $(wildcard */README.md)
+PAGES := docs/language.md docs/remarks.md $(wildcard */README.md)
 check-manual: all ## the programs of the manual and of the READMEs, compiled, run and compared
 	@tests/manual $(PAGES) > $(B)/manual.log || { cat $(B)/manual.log; exit 1; }
 check-long: tests ## the tests that take minutes
