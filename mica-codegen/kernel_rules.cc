@@ -92,7 +92,8 @@ const char *wrong_launch(const spectra::Module &module, const Op &op) {
   if (op.operands.size() != inputs + kernel->results.size())
     return "passes another number of operands than its kernel has";
   for (size_t i = 0; i < op.operands.size(); ++i) {
-    bool by_value = i < inputs && kernel->params[i]->is_scalar() && !kernel->params[i]->gpu;
+    bool by_value = i < inputs && ((kernel->params[i]->is_scalar() && !kernel->params[i]->gpu) ||
+                                   kernel->params[i]->kind == spectra::TypeKind::draw);
     bool is_pointer = op.operands[i]->type->kind == spectra::TypeKind::pointer;
     if (by_value == is_pointer)
       return by_value ? "passes a pointer for a scalar" : "passes a value for a pointer";

@@ -360,6 +360,14 @@ void mica_card_copy_value(const char *file, int32_t line, void *to, const void *
                           int64_t count); // assigns a record or array: contents of slots, all else as it lies
 void *mica_card_scratch(const char *file, int32_t line,
                         int64_t size); // memory for the launches until the next call; never given back
+struct mica_card_table {               // words that a launch reads on the card; starts as all zero
+  void *card;                          //
+  int64_t *words;                      // what lies there
+  int64_t count;                       //
+};
+void *
+mica_card_bring_table(const char *file, int32_t line, struct mica_card_table *table, const int64_t *words,
+                      int64_t count); // the words' address on the card; brought there where they changed
 // The card's failure slot (numerics.md 13). A kernel keeps that of the lowest launch since the last wait,
 // then of the lowest cell; the kernel's flag 2 asks mica_card_launch for the slot and the number as last
 // arguments.

@@ -52,6 +52,7 @@ protected:
   /// The body's operations on scalars, in order; gives the yield.
   const Op *emit_cells();
   void emit_cell_op(const Op &op);
+  LValue emit_dropout(const Op &op);
 
   Unit &unit_;
   const spectra::Kernel &kernel_;
@@ -60,6 +61,7 @@ protected:
   LValue begin_ = nullptr, end_ = nullptr;
   std::vector<LValue> arguments_; ///< parameters (pointers, or scalars by value), then the results' pointers
   std::vector<LValue> &values_;
+  LValue position_ = nullptr; ///< which cell of all is at hand, row by row; for what depends on the place
   llvm::MDNode *access_group_ = nullptr; ///< of the parallel loop being emitted
 };
 
@@ -71,6 +73,8 @@ struct Share {
   int64_t count, grain;
 };
 Share emit_map_kernel(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);
+/// softmax and log_softmax in a rows kernel's body become their lines (numerics.md 3).
+void expand_softmax(spectra::Module &module, const spectra::Kernel &kernel);
 Share emit_rows_kernel(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);
 /// The epilogue of a product: a map in place over its answer.
 Share emit_epilogue(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);

@@ -27,7 +27,7 @@ public:
   llvm::Function *function() const { return function_; }
 
   Share emit() {
-    expand();
+    expand_softmax(unit_.spectra, kernel_);
     size_t params = kernel_.params.size();
     values_.resize(unit_.spectra.value_count, nullptr);
     begin(params + kernel_.results.size());
@@ -49,6 +49,7 @@ public:
     for (Access &a : space.accesses) a.strides.push_back(0);
 
     loop(begin_, end_, "row", false, [&](LValue row) {
+      row_ = row;
       std::vector<LValue> offsets = outer_offsets(space, row);
       bases_.assign(unit_.spectra.value_count, nullptr);
       for (size_t i = 0; i < params; ++i) {
@@ -87,43 +88,6 @@ public:
 private:
   /// A row of cells; [1] and scalars are one value a row.
   bool is_row(const Value *v) const { return v->type->is_whole() && v->type->cells() != 1; }
-
-  /// softmax and log_softmax become their lines (numerics.md 3).
-  void expand() {
-    spectra::Region *body = kernel_.body;
-    std::vector<Op *> old(body->ops.begin(), body->ops.end());
-    body->ops.clear();
-    spectra::Builder build(unit_.spectra, body);
-    std::vector<Value *> map(unit_.spectra.value_count, nullptr);
-    for (Op *op : old) {
-      for (Value *&v : op->operands)
-        if (v->number < map.size() && map[v->number]) v = map[v->number];
-      if (op->code != OpCode::softmax && op->code != OpCode::log_softmax) {
-        body->ops.push_back(op);
-        continue;
-      }
-      build.set_places(op->places);
-      Value *x = op->arg(0);
-      Value *m = build.make(OpCode::row_max, {x});
-      if (op->code == OpCode::softmax) {
-        // A row of -inf has no largest value to subtract: subtracting 0 gives zeros all through.
-        Value *least =
-            build.constant_float(m->type->is_whole() ? unit_.spectra.types.scalar(m->type->scalar) : m->type,
-                                 -std::numeric_limits<double>::infinity());
-        Value *zero = build.constant_float(least->type, 0);
-        Value *one = build.constant_float(least->type, 1);
-        m = build.make(OpCode::select, {build.make(OpCode::eq, {m, least}), zero, m});
-        Value *e = build.make(OpCode::exp, {build.make(OpCode::sub, {x, m})});
-        Value *s = build.make(OpCode::row_sum, {e});
-        s = build.make(OpCode::select, {build.make(OpCode::eq, {s, zero}), one, s});
-        map[op->result()->number] = build.make(OpCode::div, {e, s});
-      } else {
-        Value *d = build.make(OpCode::sub, {x, m});
-        Value *s = build.make(OpCode::row_sum, {build.make(OpCode::exp, {d})});
-        map[op->result()->number] = build.make(OpCode::sub, {d, build.make(OpCode::ln, {s})});
-      }
-    }
-  }
 
   void plan_stages() {
     stages_.assign(unit_.spectra.value_count, 0);
@@ -246,7 +210,7 @@ private:
       define(op.result(), b_.CreateSelect(first, x, llvm::Constant::getNullValue(x->getType())));
       return;
     }
-    default: emit_cell_op(op);
+    default: position_ = row_; emit_cell_op(op);
     }
   }
 
@@ -289,6 +253,8 @@ private:
           define(op->result(),
                  b_.CreateSelect(b_.CreateICmpEQ(id, i), dy, llvm::Constant::getNullValue(dy->getType())));
         } else {
+          if (op->code == OpCode::dropout)
+            position_ = b_.CreateNSWAdd(b_.CreateNSWMul(row_, int64(length)), i);
           emit_cell_op(*op);
         }
         here.insert(op->result());
@@ -420,9 +386,47 @@ private:
   std::vector<LValue> bases_;
   std::vector<LValue> result_bases_;
   LValue heap_ = nullptr;
+  LValue row_ = nullptr; ///< which row is at hand
 };
 
 } // namespace
+
+/// softmax and log_softmax become their lines (numerics.md 3).
+void expand_softmax(spectra::Module &module, const spectra::Kernel &kernel) {
+  spectra::Region *body = kernel.body;
+  std::vector<Op *> old(body->ops.begin(), body->ops.end());
+  body->ops.clear();
+  spectra::Builder build(module, body);
+  std::vector<Value *> map(module.value_count, nullptr);
+  for (Op *op : old) {
+    for (Value *&v : op->operands)
+      if (v->number < map.size() && map[v->number]) v = map[v->number];
+    if (op->code != OpCode::softmax && op->code != OpCode::log_softmax) {
+      body->ops.push_back(op);
+      continue;
+    }
+    build.set_places(op->places);
+    Value *x = op->arg(0);
+    Value *m = build.make(OpCode::row_max, {x});
+    if (op->code == OpCode::softmax) {
+      // A row of -inf has no largest value to subtract: subtracting 0 gives zeros all through.
+      Value *least =
+          build.constant_float(m->type->is_whole() ? module.types.scalar(m->type->scalar) : m->type,
+                               -std::numeric_limits<double>::infinity());
+      Value *zero = build.constant_float(least->type, 0);
+      Value *one = build.constant_float(least->type, 1);
+      m = build.make(OpCode::select, {build.make(OpCode::eq, {m, least}), zero, m});
+      Value *e = build.make(OpCode::exp, {build.make(OpCode::sub, {x, m})});
+      Value *s = build.make(OpCode::row_sum, {e});
+      s = build.make(OpCode::select, {build.make(OpCode::eq, {s, zero}), one, s});
+      map[op->result()->number] = build.make(OpCode::div, {e, s});
+    } else {
+      Value *d = build.make(OpCode::sub, {x, m});
+      Value *s = build.make(OpCode::row_sum, {build.make(OpCode::exp, {d})});
+      map[op->result()->number] = build.make(OpCode::sub, {d, build.make(OpCode::ln, {s})});
+    }
+  }
+}
 
 Share emit_rows_kernel(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function) {
   RowsEmitter emitter(unit, kernel, std::string(kernel.name));
