@@ -93,6 +93,8 @@ void install_signal_handlers() {
   action.sa_flags = SA_ONSTACK;
   action.sa_handler = on_arithmetic;
   sigaction(SIGFPE, &action, nullptr);
+  // Past a limit on a file's size a write fails in words; the signal would end the program without any.
+  signal(SIGXFSZ, SIG_IGN);
   // A program started with these ignored (nohup, a shell's background job) keeps them ignored.
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before = {};

@@ -67,6 +67,9 @@ KernelEmitter::KernelEmitter(Unit &unit, const spectra::Kernel &kernel, const st
       llvm::FunctionType::get(b_.getVoidTy(), {unit.pointer(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, *unit.module);
   function_->setDoesNotThrow();
+  // A function that launches thousands of kernels would grow by all of their bodies, and the optimizer's time
+  // with it.
+  function_->addFnAttr(llvm::Attribute::NoInline);
   values_.resize(unit.spectra.value_count, nullptr);
 }
 

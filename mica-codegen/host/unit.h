@@ -65,6 +65,7 @@ struct Unit {
     int64_t count, grain;
   };
   std::map<std::string, KernelBody, std::less<>> bodies;
+  std::map<const llvm::Function *, llvm::AllocaInst *> launch_words; ///< see launch.cc
   llvm::Constant *card_kernels = nullptr; ///< table of `struct mica_kernel *`, made by card/
   uint64_t card_kernel_count = 0;
   std::map<std::string, llvm::GlobalVariable *, std::less<>> variables;
