@@ -84,7 +84,7 @@ struct mica_kernel { // one kernel on the card; a unit defines its own as mutabl
   int32_t line;      //
   int32_t shared;    // bytes of dynamic shared memory
   int32_t cluster;   // blocks in a cluster along x, 0 or 1 for none
-  int32_t flags;     // 1: a cooperative launch
+  int32_t flags;     // 1: a cooperative launch; 2: takes the failure slot and the launch's number last
   const char *label; // what the trace calls it (e.g. "k3_train_mica_42_layernorm")
   void *handle;      // the runtime's; starts as null
 };
@@ -343,13 +343,32 @@ void mica_card_launch(const char *file, int32_t line, struct mica_kernel *kernel
                       int32_t grid_y, int32_t grid_z, int32_t block, int64_t count,
                       void **arguments);             // arguments: pointers to each value, as cuLaunchKernel
 void mica_card_wait(const char *file, int32_t line); // waits for all queued work; reports its failures
-void *mica_card_failures(void); // the card's failure slot (numerics.md 13): struct mica_card_failure
-struct mica_card_failure {      // zero: none. A kernel keeps the lowest (launch, cell) by a 64-bit minimum of
-                                // `key`
-  uint64_t key;                 // ~0 when clear; launch number << 40 | cell, lowest wins
-  uint64_t kind;                // 1 division, 2 index, 3 overflow, 4 lossy, 5 NaN, 6 target, 7 nil
-  uint64_t line;                //
-  int64_t value[3];             // what the kind's message names
+void mica_card_start(void); // before the program's work: ends it where there is no card
+// What a variable holds of values on the card: `count` slots `host_step` bytes apart from `host` on, each for
+// `bytes` bytes that lie `card_step` apart from `card` on, in a range that all parts of the variable share.
+struct mica_card_part {
+  int64_t host, card, bytes, count, host_step, card_step;
+};
+// Gives `repeat` neighbouring variables, `host_step` bytes apart, zeroed memory of `bytes` each, and fills
+// their slots; the range's address, null of nothing.
+void *mica_card_place(const char *file, int32_t line, void *variable, int64_t repeat, int64_t host_step,
+                      int64_t bytes, const struct mica_card_part *parts, int64_t count);
+void mica_card_unplace(void *variable, const struct mica_card_part *parts,
+                       int64_t count); // gives it back; null does nothing
+void mica_card_copy_value(const char *file, int32_t line, void *to, const void *from, int64_t size,
+                          const struct mica_card_part *parts,
+                          int64_t count); // assigns a record or array: contents of slots, all else as it lies
+void *mica_card_scratch(const char *file, int32_t line,
+                        int64_t size); // memory for the launches until the next call; never given back
+// The card's failure slot (numerics.md 13). A kernel keeps that of the lowest launch since the last wait,
+// then of the lowest cell; the kernel's flag 2 asks mica_card_launch for the slot and the number as last
+// arguments.
+struct mica_card_failure {
+  uint64_t key;            // ~0 when clear; launch number << 40 | cell, lowest wins
+  uint64_t kind;           // 1 division, 2 index, 3 overflow, 4 lossy, 5 NaN, 6 target, 7 nil
+  uint64_t line;           //
+  int64_t value[3];        // what the kind's message names
+  uint32_t lock, reserved; // of the threads that write it
 };
 void mica_card_tensor_map(const char *file, int32_t line, void *map, int32_t type, int32_t rank,
                           void *address, const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,

@@ -104,15 +104,7 @@ private:
   }
 
   void check_from(LValue from, int64_t size, int64_t count) {
-    LValue outside =
-        b_.CreateOr(b_.CreateICmpSLT(from, int64(0)), b_.CreateICmpSGT(from, int64(size - count)));
-    emit_failure(unit_, b_, outside, "outside", [&](Builder &fail) {
-      auto [file, line] = place_arguments(unit_, op_.place());
-      fail.CreateCall(
-          unit_.runtime("mica_fail_index", fail.getVoidTy(),
-                        {unit_.pointer(), unit_.i(32), unit_.i(64), unit_.i(64), unit_.i(64)}),
-          {file, line, from, fail.getInt64(0), fail.getInt64(static_cast<uint64_t>(size - count))});
-    });
+    emit_check_from(unit_, b_, op_.place(), from, size, count);
   }
 
   void slice(const std::string &name) { // x, from, result
@@ -245,6 +237,17 @@ private:
 };
 
 } // namespace
+
+void emit_check_from(Unit &unit, Builder &b, Place place, LValue from, int64_t size, int64_t count) {
+  auto int64 = [&](int64_t x) { return b.getInt64(static_cast<uint64_t>(x)); };
+  LValue outside = b.CreateOr(b.CreateICmpSLT(from, int64(0)), b.CreateICmpSGT(from, int64(size - count)));
+  emit_failure(unit, b, outside, "outside", [&](Builder &fail) {
+    auto [file, line] = place_arguments(unit, place);
+    fail.CreateCall(unit.runtime("mica_fail_index", fail.getVoidTy(),
+                                 {unit.pointer(), unit.i(32), unit.i(64), unit.i(64), unit.i(64)}),
+                    {file, line, from, int64(0), int64(size - count)});
+  });
+}
 
 void emit_run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<LValue> operands) {
   Run(unit, b, op, operands).emit();

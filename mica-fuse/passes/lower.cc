@@ -589,18 +589,20 @@ private:
     keep(op);
   }
 
-  /// Where a call's argument lies, under the argument's own type: a tracked variable is seen as a plain
-  /// value.
-  Value *handed(const Value *v) {
-    Value *base = home(v);
-    if (!v->type->is_whole() || base->type->element == v->type) return base;
-    Op *view = build_.append(OpCode::view);
-    view->operands.push_back(base);
-    return build_.add_result(view, module_.types.pointer(v->type), v->name);
-  }
-
   void lower_call(Op &op) {
-    for (size_t i = 0; i < op.operands.size(); ++i) op.operands[i] = handed(op.operands[i]);
+    const spectra::Func *callee = op.code == OpCode::call ? module_.find_func(op.symbol) : nullptr;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      Value *v = op.operands[i];
+      Value *there = home(v);
+      // Seen as what the callee takes: a variable may be tracked, a buffer never is, a parameter may be.
+      const Type *wanted = callee ? callee->body->args[i]->type : module_.types.pointer(v->type);
+      if (is_whole(v) && there->type != wanted) {
+        Op *view = build_.append(OpCode::view);
+        view->operands.push_back(there);
+        there = build_.add_result(view, wanted, v->name);
+      }
+      op.operands[i] = there;
+    }
     if (op.results.size() == 1 && is_whole(op.result())) {
       op.operands.push_back(home(op.result()));
       op.results.clear();
