@@ -81,5 +81,18 @@ template <int N> MICA_INLINE double polynomial(const double (&c)[N], double x) {
   return y;
 }
 
+// The same by four rules beside each other, over every fourth coefficient: a quarter of the wait (after Estrin).
+template <int N> MICA_INLINE double polynomial_of_four(const double (&c)[N], double x) {
+  double x2 = x * x, x4 = x2 * x2;
+  double y[4] = {c[(N - 1) / 4 * 4], 0, 0, 0};
+#pragma clang loop unroll(full)
+  for (int p = 1; p < 4; p++) y[p] = c[(N - 1 - p) / 4 * 4 + p];
+#pragma clang loop unroll(full)
+  for (int p = 0; p < 4; p++)
+#pragma clang loop unroll(full)
+    for (int i = (N - 1 - p) / 4 * 4 + p - 4; i >= 0; i -= 4) y[p] = fma(y[p], x4, c[i]);
+  return fma(fma(y[3], x, y[2]), x2, fma(y[1], x, y[0]));
+}
+
 } // namespace mica::math
 #endif

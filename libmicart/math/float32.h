@@ -3,9 +3,9 @@
 #define MICA_MATH_FLOAT32_H
 
 #include "basics.h"
+#include "wide32.h"
 
 namespace mica::math {
-MICA_INLINE double exp_for_f32(double x) { return whole(exp_pair(exp_scaled(limited(x, -200.0, 200.0)))); }
 MICA_INLINE double sin_for_f32(float x) { return turn_sin(reduce_turn_f32(x), 0); }
 MICA_INLINE double cos_for_f32(float x) { return turn_sin(reduce_turn_f32(x), 1); }
 MICA_INLINE double tan_for_f32(float x) { return turn_tan(reduce_turn_f32(x)); }
@@ -87,7 +87,7 @@ MICA_INLINE float sigmoid_rounded(double x, double y) {
 
 extern "C" {
 MICA_PUBLIC float mica_exp_f32(float x) {
-  return static_cast<float>(mica::math::exp_for_f32(static_cast<double>(x)));
+  return static_cast<float>(mica::math::exp_short(mica::math::limited(static_cast<double>(x), -200.0, 200.0)));
 }
 MICA_PUBLIC float mica_sin_f32(float x) {
   float y = mica::math::turn_limits(x, mica::math::sin_for_f32(x));
@@ -108,8 +108,12 @@ MICA_F32_FIXED(arctan)
 MICA_F32(tanh)
 MICA_F32(erf)
 MICA_F32_FIXED(erfc)
-MICA_F32_NEAR_ZERO(gelu)
-MICA_F32(gelu_gradient)
+MICA_PUBLIC float mica_gelu_f32(float x) {
+  return mica::math::near_zero(static_cast<double>(x), mica::math::gelu_short(static_cast<double>(x)));
+}
+MICA_PUBLIC float mica_gelu_gradient_f32(float x) {
+  return static_cast<float>(mica::math::gelu_gradient_short(static_cast<double>(x)));
+}
 MICA_F32_NEAR_ZERO(gelu_tanh)
 MICA_F32(gelu_tanh_gradient)
 MICA_PUBLIC float mica_sigmoid_f32(float x) {

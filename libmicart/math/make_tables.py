@@ -59,6 +59,13 @@ c = 2 / sqrt(pi)
 polynomial("Erf", series(lambda z: c * (-mpf(1) / 3 + z / 10 - z * z / 42), lambda z: (erf(sqrt(z)) - c * sqrt(z)) / sqrt(z)**3),
            mpf("1e-30"), mpf("0.2501"), 10, "(erf(x) - 2/sqrt(pi) x) / x^3 in x^2")
 
+# The tail of the normal distribution over its bell, e^(a^2/2) Phi(-a) for 0 <= a <= 15, in t = (a - 5) / (a + 5): a
+# function without a zero and of one sign (Shepherd and Laframboise, Mathematics of Computation 36 (1981)).
+polynomial("Tail", lambda t: erfc(5 * (1 + t) / (1 - t) / sqrt(2)) / 2 * exp((5 * (1 + t) / (1 - t))**2 / 2),
+           -1, mpf(1) / 2, 22, "e^(a^2/2) Phi(-a) in (a - 5) / (a + 5)")
+# e^r in one piece, for float32.
+polynomial("Exp32", exp, -half_ln2, half_ln2, 12, "e^r")
+
 pair("TwoOverSqrtPi", c, "2 / sqrt(pi)")
 pair("SqrtHalf", sqrt(mpf(1) / 2), "sqrt(1/2)")
 pair("InvLn10", 1 / log(10), "1 / ln 10")

@@ -17,6 +17,10 @@ constexpr double kAtan[] = {-0x1.5555555555555p-2, 0x1.9999999999952p-3, -0x1.24
 constexpr double kAsin[] = {0x1.5555555555555p-3, 0x1.3333333333389p-4, 0x1.6db6db6dac0eap-5, 0x1.f1c71c7a5e151p-6, 0x1.6e8ba121b9d5fp-6, 0x1.1c4efd20ebb99p-6, 0x1.c990a42b32b03p-7, 0x1.7b02ef007d23ep-7, 0x1.3b462d121c5d2p-7, 0x1.31777489dfd29p-7, 0x1.8dcdf11997e0fp-9, 0x1.40c91fa8deb7ep-6, -0x1.3bd7e353ddbc2p-6, 0x1.e58a4f278e007p-6};
 // (erf(x) - 2/sqrt(pi) x) / x^3 in x^2; off by at most 2^-68.7.
 constexpr double kErf[] = {-0x1.812746b0379e7p-2, 0x1.ce2f21a042be2p-4, -0x1.b82ce31288b13p-6, 0x1.565bcd0e6738ep-8, -0x1.c02db3fdba119p-11, 0x1.f9a325cb67f8fp-14, -0x1.f4d2061b0dba6p-17, 0x1.b9d791f41c41fp-20, -0x1.5dd2aa62eb12ep-23, 0x1.cac3adf531b41p-27};
+// e^(a^2/2) Phi(-a) in (a - 5) / (a + 5); off by at most 2^-63.2.
+constexpr double kTail[] = {0x1.3b0fbcb4c77bep-4, -0x1.25cd1321c8cb6p-3, 0x1.db6af8722ce4bp-4, -0x1.4b4ce479f8395p-4, 0x1.8807f29ff851cp-5, -0x1.7f9d043775b02p-6, 0x1.26a1153b0c036p-7, -0x1.37ccc56cb02eep-9, 0x1.cc6e676d38648p-13, 0x1.199954282ffe4p-13, -0x1.fae7007cbf62ap-15, 0x1.020f28925150bp-20, 0x1.bde50749c78e3p-18, -0x1.54fec6cd327ebp-20, -0x1.6a56e3eab1860p-21, 0x1.0634158f65360p-22, 0x1.4bcf6ef4bf1d2p-24, -0x1.5e516ebd185b3p-25, -0x1.ac431ba7bbd9ap-27, 0x1.bc52e4596de3ep-28, 0x1.0224a98437135p-28, 0x1.361d7ba51a85cp-31};
+// e^r; off by at most 2^-58.1.
+constexpr double kExp32[] = {0x1.0000000000000p+0, 0x1.0000000000000p+0, 0x1.0000000000011p-1, 0x1.555555555555ap-3, 0x1.555555554f000p-5, 0x1.111111110f1e5p-7, 0x1.6c16c18826db1p-10, 0x1.a01a01b15de9dp-13, 0x1.a01991399f987p-16, 0x1.71ddf52ded199p-19, 0x1.28b46faf8c24cp-22, 0x1.af639fa6e1b0bp-26};
 constexpr double kTwoOverSqrtPiHigh = 0x1.20dd750429b6dp+0, kTwoOverSqrtPiLow = 0x1.1ae3a914fed80p-56; // 2 / sqrt(pi)
 constexpr double kSqrtHalfHigh = 0x1.6a09e667f3bcdp-1, kSqrtHalfLow = -0x1.bdd3413b26456p-55; // sqrt(1/2)
 constexpr double kInvLn10High = 0x1.bcb7b1526e50ep-2, kInvLn10Low = 0x1.95355baaafad3p-57; // 1 / ln 10
