@@ -139,6 +139,7 @@ void KernelEmitter::loop(LValue from, LValue to, const char *name, bool parallel
     };
     // LLVM overrates what the branches of inlined functions cost as vectors: ln and sin would stay scalar.
     if (calls || width) hint("llvm.loop.vectorize.enable", b_.getTrue());
+    if (calls && !width) hint("llvm.loop.interleave.count", b_.getInt32(2));
     // A short loop would be unrolled into scalars before the vectorizer sees it.
     if (width && unit_.spectra.options.tier != "O1") {
       hint("llvm.loop.vectorize.width", b_.getInt32(width));
