@@ -137,7 +137,7 @@ struct Checker {
   Operand integer_literal(const Node &node);
   Operand real_literal(const Node &node);
   Operand unicode_literal(const Node &node);
-  Operand check_name(const Node &node);
+  Operand check_name(const Node &node, const Type *expected);
   Operand name_operand(Symbol &symbol, spectra::Place at);
   Operand check_member(const Node &node);
   Operand check_index(const Node &node);

@@ -34,7 +34,7 @@ Operand Checker::check(const Node &node, const Type *expected) {
     constant.text = node.text;
     return constant_operand(std::move(constant), node.place);
   }
-  case NodeKind::name: return check_name(node);
+  case NodeKind::name: return check_name(node, expected);
   case NodeKind::member: return check_member(node);
   case NodeKind::index: return check_index(node);
   case NodeKind::call: return check_call(node, expected);
@@ -66,9 +66,17 @@ Operand Checker::check_as(const Node &node, const Type *to, Purpose purpose) {
 
 Operand Checker::check_condition(const Node &node) { return check_as(node, types.boolean(), "a condition"); }
 
-Operand Checker::check_name(const Node &node) {
+Operand Checker::check_name(const Node &node, const Type *expected) {
   Symbol *symbol = lookup(node.text, node.place);
-  return symbol ? name_operand(*symbol, node.place) : Operand{};
+  if (!symbol) return Operand{};
+  if (symbol->kind == SymbolKind::procedure && !constants_only) {
+    resolve(*symbol);
+    // Inside a function its name is the answer so far, but where its type is what is wanted: `Walk(Visit)`.
+    const bool wanted = expected && expected->is(Kind::procedure) && symbol->proc->type == expected;
+    for (Proc *p = proc; p && !wanted; p = p->outer)
+      if (p->symbol == symbol && p->answer_variable) return check_target(node);
+  }
+  return name_operand(*symbol, node.place);
 }
 
 Operand Checker::name_operand(Symbol &symbol, spectra::Place at) {

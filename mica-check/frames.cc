@@ -26,30 +26,38 @@ struct Toucher {
     proc.reach = std::min(proc.reach, owner->depth);
   }
 
-  void name(const Node &node, bool target) {
+  /// How a name stands: before the parentheses of a call, left of `:=`, or anywhere else.
+  enum class Use { callee, target, value };
+
+  void name(const Node &node, Use use) {
     Symbol *symbol = proc.scope->find(node.text);
     if (!symbol) return;
     if (symbol->kind == SymbolKind::variable) capture(*symbol);
     if (symbol->kind != SymbolKind::procedure) return;
-    if (target && symbol->proc->answer_variable) {
-      // `Outer := x` in an inner procedure is Outer's answer.
+    // `Outer` in an inner procedure is Outer's answer where it is not called.
+    if (use != Use::callee && symbol->proc->answer_variable)
       for (Proc *outer = proc.outer; outer; outer = outer->outer)
         if (outer == symbol->proc) capture(*symbol->proc->answer_variable);
-    } else if (symbol->proc->outer) {
-      proc.mentions.push_back(symbol->proc);
-    }
+    if (use != Use::target && symbol->proc->outer) proc.mentions.push_back(symbol->proc);
   }
 
   void visit(const Node &node) {
     switch (node.kind) {
-    case NodeKind::name: name(node, false); return;
+    case NodeKind::name: name(node, Use::value); return;
+    case NodeKind::call:
+      for (const Node *child : node.children())
+        if (child == node.first && child->is(NodeKind::name))
+          name(*child, Use::callee);
+        else
+          visit(*child);
+      return;
     case NodeKind::procedure:
     case NodeKind::function:
     case NodeKind::external: return; // a body of its own
     case NodeKind::assign: {
       const Node *target = node.first;
       if (target->is(NodeKind::name))
-        name(*target, true);
+        name(*target, Use::target);
       else
         visit_target(*target);
       visit(*node.last);
@@ -64,7 +72,7 @@ struct Toucher {
   void visit_target(const Node &node) {
     if (node.is(NodeKind::member) || node.is(NodeKind::index)) {
       if (node.first->is(NodeKind::name))
-        name(*node.first, true);
+        name(*node.first, Use::target);
       else
         visit_target(*node.first);
       for (const Node *child = node.first->next; child; child = child->next) visit(*child);

@@ -39,7 +39,10 @@ void Checker::statement(const Node &node) {
       check(call);
       return;
     }
-    Operand operand = check(call);
+    // A procedure's name, whose type is asked for so that a function's own name is not its answer.
+    Symbol *named = call.is(NodeKind::name) ? lookup(call.text, call.place) : nullptr;
+    if (call.is(NodeKind::name) && !named) return;
+    Operand operand = named ? name_operand(*named, call.place) : check(call);
     if (operand.is_poison()) return;
     if (operand.kind == Operand::Kind::procedure || operand.kind == Operand::Kind::builtin) {
       std::string name(operand.symbol->name);

@@ -28,7 +28,12 @@ int run_chain(const std::vector<Step> &steps, const std::string &input, bool ver
   *faulty = -1;
   std::vector<pid_t> programs;
   int read_end = -1;
-  std::string line;
+  if (verbose) { // before anything runs, so that nothing else stands in the line
+    std::string line;
+    for (size_t i = 0; i < steps.size(); ++i)
+      line += (i ? " | " : "") + spectra::shell_line(command_of(steps[i], i == 0, input).words);
+    std::cerr << line + "\n";
+  }
   for (size_t i = 0; i < steps.size(); ++i) {
     spectra::Command command = command_of(steps[i], i == 0, input);
     int ends[2] = {-1, -1};
@@ -40,13 +45,11 @@ int run_chain(const std::vector<Step> &steps, const std::string &input, bool ver
     }
     command.input_fd = read_end;
     command.output_fd = ends[1];
-    line += (line.empty() ? "" : " | ") + spectra::shell_line(command.words);
     programs.push_back(spectra::start(command));
     if (read_end >= 0) close(read_end);
     if (ends[1] >= 0) close(ends[1]);
     read_end = ends[0];
   }
-  if (verbose) std::cerr << line << '\n';
   // A stage that stops early closes its pipe; those after it see a text that is cut off and end by themselves
   // (exit code 3), those before it at their next write. So nobody has to be ended from here but on a signal.
   const std::vector<spectra::Ended> ended = spectra::wait_for(programs, false);

@@ -3,6 +3,7 @@
 #include "spectra/process.h"
 #include "spectra/stage.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -40,7 +41,8 @@ std::string saved_name(const std::string &input, int stage) {
 }
 
 /// Runs the stages from `first` to `last` on an input; the result goes to `output` (empty: standard output).
-int run_stages(const Flags &flags, const std::string &input, int first, int last, const std::string &output) {
+int run_stages(const Flags &flags, const std::string &input, int first, int last,
+               const std::optional<std::string> &output) {
   std::vector<Step> steps;
   for (int stage = first; stage <= last; ++stage) steps.push_back({stage, stage_words(stage, flags)});
   int faulty = -1;
@@ -50,16 +52,16 @@ int run_stages(const Flags &flags, const std::string &input, int first, int last
     for (const Step &step : steps) {
       std::vector<Step> one = {step};
       const std::string file = saved_name(input, step.stage);
-      const bool wanted = step.stage == last && !output.empty();
-      one[0].words.insert(one[0].words.end(), {"-o", wanted ? output : file});
+      const bool wanted = step.stage == last && output;
+      one[0].words.insert(one[0].words.end(), {"-o", wanted ? *output : file});
       int code = run_chain(one, from, flags.verbose, &faulty);
       if (faulty >= 0) keep_reproduction(one, from, faulty);
       if (code != spectra::kExitOk) return code;
-      from = wanted ? output : file;
+      from = wanted ? *output : file;
     }
     return spectra::kExitOk;
   }
-  if (!output.empty()) steps.back().words.insert(steps.back().words.end(), {"-o", output});
+  if (output) steps.back().words.insert(steps.back().words.end(), {"-o", *output});
   int code = run_chain(steps, input, flags.verbose, &faulty);
   if (faulty >= 0) keep_reproduction(steps, input, faulty);
   return code;
@@ -67,7 +69,7 @@ int run_stages(const Flags &flags, const std::string &input, int first, int last
 
 /// Each unit to a text of level target, then all of them to an executable. One unit needs no file between.
 int build(const Flags &flags, const std::vector<int> &first) {
-  const std::string output = flags.output.empty() ? "a.out" : flags.output;
+  const std::string output = flags.output.value_or("a.out");
   std::vector<std::string> link = stage_words(kStages, flags);
   int faulty = -1;
   if (flags.inputs.size() == 1 && !flags.save_temps) {
@@ -101,13 +103,26 @@ int build(const Flags &flags, const std::vector<int> &first) {
 } // namespace
 
 void complain(const std::string &message, const std::string &hint) {
-  std::cerr << "micac: error: " << message << '\n';
-  if (!hint.empty()) std::cerr << "  hint: " << hint << '\n';
+  std::cerr << "micac: error: " + message + "\n" + (hint.empty() ? "" : "  hint: " + hint + "\n");
 }
 
 int run(const Flags &flags) {
+  if (flags.inputs.empty()) {
+    complain("no input is named", "micac program.mica -o program; - is standard input");
+    return spectra::kExitUsage;
+  }
+  if (std::count(flags.inputs.begin(), flags.inputs.end(), "-") > 1) {
+    complain("standard input can be read only once");
+    return spectra::kExitUsage;
+  }
   std::vector<int> first;
   for (const std::string &input : flags.inputs) {
+    std::error_code ignored; // where one of them is not there, nothing can be lost
+    const std::string output = flags.output.value_or(flags.emit.empty() ? "a.out" : "-");
+    if (std::filesystem::equivalent(input, output, ignored)) {
+      complain("the output " + output + " would take the place of the input");
+      return spectra::kExitUsage;
+    }
     first.push_back(first_stage(input));
     if (first.back() < 0) return spectra::kExitInput;
   }

@@ -1,14 +1,15 @@
 // micac: the stages in a row, with good manners.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mica::driver {
 
 struct Flags {
-  std::vector<std::string> inputs; ///< sources, or texts to go on from; `-` is standard input
-  std::string output;
-  std::string emit; ///< the last stage to run; empty: link
+  std::vector<std::string> inputs;   ///< sources, or texts to go on from; `-` is standard input
+  std::optional<std::string> output; ///< not said: a.out, or standard output with `emit`
+  std::string emit;                  ///< the last stage to run; empty: link
   std::string device, optimize, archs;
   std::vector<std::string> reports;
   std::vector<std::string> libraries, folders;

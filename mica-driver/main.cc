@@ -12,8 +12,7 @@ int main(int argc, char **argv) {
   mica::driver::Flags flags;
   CLI::App app{"Compiles a Mica program: a program unit, and the units that it imports from.", "micac"};
   app.add_option("input", flags.inputs, "sources, or Spectra texts to go on from; - is standard input")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   app.add_option("-o,--output", flags.output, "the program, a.out where it is not said; with --emit the text")
       ->type_name("FILE");
   app.add_option("--device", flags.device, "cpu: `on gpu` means the processor; gpu: the card")
@@ -33,20 +32,28 @@ int main(int argc, char **argv) {
       ->type_name("HOW");
   app.add_option("--report", flags.reports,
                  "memory: the peak of the card's memory, before the program ever runs")
-      ->check(CLI::IsMember({"memory"}));
-  app.add_option("-l", flags.libraries, "a C library to link with")->type_name("NAME");
-  app.add_option("-L", flags.folders, "a folder to look for C libraries in")->type_name("FOLDER");
+      ->check(CLI::IsMember({"memory"}))
+      ->allow_extra_args(false);
+  app.add_option("-l", flags.libraries, "a C library to link with")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("-L", flags.folders, "a folder to look for C libraries in")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
   app.add_flag("--save-temps", flags.save_temps, "keep the text after each stage in the current folder");
   app.add_flag("-v,--verbose", flags.verbose, "print each command");
   app.set_version_flag("--version", std::string("micac ") + spectra::kVersion);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? spectra::kExitOk : spectra::kExitUsage;
+    return spectra::end_of_parse(app, error);
   }
   int code = spectra::kExitFault;
   try {
     code = mica::driver::run(flags);
+  } catch (const spectra::Refusal &refusal) {
+    mica::driver::complain(refusal.what());
+    code = spectra::kExitInput;
   } catch (const std::exception &fault) {
     std::cerr << "micac: fault: " << fault.what() << '\n';
   }

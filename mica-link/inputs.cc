@@ -2,27 +2,12 @@
 #include "spectra/stage.h"
 #include "spectra/text.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <set>
 
 namespace mica::link {
 namespace {
-
-bool read_input(const std::string &path, std::string &text) {
-  if (path == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
-    return !std::cin.bad();
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return false;
-  text.assign(std::istreambuf_iterator<char>(in), {});
-  return !in.bad();
-}
 
 /// The next word of a line; the rest stays in `line`.
 std::string take_word(std::string &line) {
@@ -49,14 +34,11 @@ int read_units(Job &job) {
     Unit &unit = job.units.emplace_back();
     unit.file = path == "-" ? "<stdin>" : path;
     std::string text;
-    if (!read_input(path, text)) {
-      complain("cannot read " + unit.file + ": " + std::strerror(errno));
-      return spectra::kExitInput;
-    }
+    if (!spectra::read_whole(path, text, "mica-link")) return spectra::kExitInput;
     switch (spectra::read_module(text, unit.file, unit.module, std::cerr)) {
     case spectra::ReadResult::ok: break;
     case spectra::ReadResult::wrong: return spectra::kExitInput;
-    case spectra::ReadResult::cut_off: return spectra::kExitCutOff;
+    case spectra::ReadResult::cut_off: return spectra::tell_cut_off(path, false);
     }
     if (unit.module.level != spectra::Level::target) {
       complain(unit.file + " is a text of level " + spectra::level_name(unit.module.level) + ", not target",

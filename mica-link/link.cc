@@ -12,15 +12,14 @@
 namespace mica::link {
 
 void complain(const std::string &message, const std::string &hint) {
-  std::cerr << "mica-link: error: " << message << '\n';
-  if (!hint.empty()) std::cerr << "  hint: " << hint << '\n';
+  std::cerr << "mica-link: error: " + message + "\n" + (hint.empty() ? "" : "  hint: " + hint + "\n");
 }
 
 bool run_tools(const Flags &flags, const std::string &folder,
                const std::vector<std::vector<std::string>> &commands) {
   std::vector<spectra::Command> list;
   for (size_t i = 0; i < commands.size(); ++i) {
-    if (flags.verbose) std::cerr << spectra::shell_line(commands[i]) << '\n';
+    if (flags.verbose) std::cerr << spectra::shell_line(commands[i]) + "\n";
     std::string said = folder + "/said." + std::to_string(i);
     list.push_back({commands[i], "/dev/null", said, said + ".err"});
   }
@@ -51,7 +50,7 @@ int run(const Flags &flags) {
   // Every text is read and verified, and the units agree about what they share.
   int code = read_units(job);
   if (code != spectra::kExitOk) return code;
-  if (!units_agree(job)) return spectra::kExitInput;
+  if (!units_agree(job) || !can_write_output(flags.output)) return spectra::kExitInput;
 
   spectra::catch_interrupts();
   spectra::TempFolder folder("mica-link");

@@ -24,19 +24,26 @@ int main(int argc, char **argv) {
           if (arch == known || arch == "sm_90a") return std::string();
         return "no generation `" + arch + "`: sm_80, sm_86, sm_89, sm_90, sm_120";
       });
-  app.add_option("-l", flags.libraries, "a C library to link with")->type_name("NAME");
-  app.add_option("-L", flags.folders, "a folder to look for C libraries in")->type_name("FOLDER");
+  app.add_option("-l", flags.libraries, "a C library to link with")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("-L", flags.folders, "a folder to look for C libraries in")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
   app.add_flag("-v,--verbose", flags.verbose, "print each command");
   app.set_version_flag("--version", std::string("mica-link ") + spectra::kVersion);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? spectra::kExitOk : spectra::kExitUsage;
+    return spectra::end_of_parse(app, error);
   }
   if (flags.inputs.empty()) flags.inputs.push_back("-");
   int code = spectra::kExitFault;
   try {
     code = mica::link::run(flags);
+  } catch (const spectra::Refusal &refusal) {
+    mica::link::complain(refusal.what());
+    code = spectra::kExitInput;
   } catch (const std::exception &fault) {
     std::cerr << "mica-link: fault: " << fault.what() << '\n';
   }

@@ -22,11 +22,16 @@ $(B)/bin/unit-$(1): $$(UNIT_OBJ_$(1)) $$(UNIT_WITH_$(1)) $(B)/lib/libspectra.a
 	@mkdir -p $$(@D)
 	$(CXX) $(LINKER) $$(UNIT_OBJ_$(1)) -lgtest_main $$(UNIT_FLAGS_$(1)) $$(UNIT_WITH_$(1)) $(B)/lib/libspectra.a $$(LIBS_$(1)) $(GTEST) -ldl -o $$@
 endef
+# The fuzzer runs a changed text through every stage behind it.
+FUZZED := check grad fuse codegen
+OBJ_fuzz := $(foreach s,$(FUZZED),$(OBJ_$(s)))
+LIBS_fuzz = $(LIBS_codegen)
 # libmicart brings a main of its own, which a unit must not run: the first one, GoogleTest's, holds.
 UNIT_FLAGS_runtime := -Wl,--allow-multiple-definition
 $(foreach g,$(UNIT_GROUPS),$(eval $(call unit_program,$(g))))
 $(foreach s,$(STAGES) driver,$(eval $(B)/obj/tests/unit/$(s)_%.o: CPPFLAGS += -I mica-$(s)))
 $(B)/obj/tests/unit/%.o $(B)/obj/tests/support/%.o: CPPFLAGS += -I tests/support
+$(B)/obj/tests/unit/fuzz_%.o: CPPFLAGS += $(FUZZED:%=-I mica-%)
 $(B)/obj/tests/unit/codegen_%.o: CPPFLAGS += -isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 # The headers of libmicart assume its baseline.
 $(B)/obj/tests/unit/runtime_%.o: CPPFLAGS += -march=x86-64-v3 -ffp-contract=off

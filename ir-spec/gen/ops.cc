@@ -13,7 +13,7 @@
 namespace {
 
 struct Row {
-  std::string name, summary, rule = "explicit", attributes, role = "none", gradient = "none", adjoint,
+  std::string name, summary, rule = "explicit", kinds, attributes, role = "none", gradient = "none", adjoint,
                              example;
   std::string section;
   int min_args = 0, max_args = 0, min_results = 1, max_results = 1, min_regions = 0, max_regions = 0;
@@ -55,6 +55,8 @@ Row read_row(const std::string &name, const YAML::Node &node) {
       row.summary = value.as<std::string>();
     else if (key == "args")
       range(value, row.min_args, row.max_args);
+    else if (key == "of")
+      row.kinds = value.as<std::string>();
     else if (key == "results")
       range(value, row.min_results, row.max_results);
     else if (key == "regions")
@@ -147,8 +149,8 @@ int main(int argc, char **argv) {
       inc << "SPECTRA_OP(" << identifier(r.name) << ", " << quoted(r.name) << ", " << r.min_args << ", "
           << r.max_args << ", " << r.min_results << ", " << r.max_results << ", " << r.min_regions << ", "
           << r.max_regions << ", " << r.path << ", " << r.symbol << ", " << r.levels << ", " << r.effects
-          << ", " << identifier(r.rule) << ", " << r.role << ", " << r.gradient << ", "
-          << quoted(r.attributes) << ", " << quoted(r.summary) << ", " << quoted(r.example) << ")\n";
+          << ", " << identifier(r.rule) << ", " << r.role << ", " << r.gradient << ", " << quoted(r.kinds)
+          << ", " << quoted(r.attributes) << ", " << quoted(r.summary) << ", " << quoted(r.example) << ")\n";
     inc << "#endif\n#ifdef SPECTRA_ATTR\n";
     for (const std::string &a : attributes) inc << "SPECTRA_ATTR(" << identifier(a) << ")\n";
     inc << "#endif\n#ifdef SPECTRA_RULE\n";
@@ -163,7 +165,8 @@ int main(int argc, char **argv) {
     for (const Row &r : rows) {
       page << "\n## " << r.name << "\n" << r.summary << ".\n\n    " << r.example << "\n\n";
       page << "Operands " << count_text(r.min_args, r.max_args) << (r.path ? " after a path" : "")
-           << (r.symbol ? " after a symbol" : "") << "; results " << count_text(r.min_results, r.max_results);
+           << (r.symbol ? " after a symbol" : "") << (r.kinds.empty() ? "" : ": `" + r.kinds + "`")
+           << "; results " << count_text(r.min_results, r.max_results);
       if (r.max_regions) page << "; regions " << count_text(r.min_regions, r.max_regions);
       page << "; type rule " << r.rule << ". ";
       if (!r.attributes.empty()) page << "Attributes: `" << r.attributes << "`. ";

@@ -7,11 +7,11 @@ namespace {
 
 constexpr OpInfo kOps[] = {
 #define SPECTRA_OP(id, name, min_args, max_args, min_results, max_results, min_regions, max_regions, path,   \
-                   symbol, levels, effects, rule, role, gradient, attributes, summary, example)              \
+                   symbol, levels, effects, rule, role, gradient, kinds, attributes, summary, example)       \
   {OpCode::id,  name,        min_args,       max_args,   min_results,                                        \
    max_results, min_regions, max_regions,    path,       symbol,                                             \
    levels,      effects,     TypeRule::rule, Role::role, GradientKind::gradient,                             \
-   attributes,  summary,     example},
+   kinds,       attributes,  summary,        example},
 #include "spectra/ops.inc"
 #undef SPECTRA_OP
 };

@@ -10,7 +10,6 @@
 #include <iostream>
 #include <sched.h>
 #include <spawn.h>
-#include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +28,7 @@ TempFolder::TempFolder(const std::string &prefix) {
   const char *base = std::getenv("TMPDIR");
   path_ = std::string(base && *base ? base : "/tmp") + "/" + prefix + "-XXXXXX";
   if (!mkdtemp(path_.data()))
-    throw std::runtime_error("no temporary folder " + path_ + ": " + std::strerror(errno));
+    throw Refusal("cannot make the temporary folder " + path_ + ": " + std::strerror(errno));
 }
 
 TempFolder::~TempFolder() {

@@ -1,6 +1,7 @@
 #include "spectra/stage.h"
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +11,8 @@
 #include <functional>
 #include <iostream>
 #include <pthread.h>
+#include <sstream>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,14 +72,53 @@ int on_large_stack(const std::function<int()> &body) {
 }
 
 bool complain(const char *program, const std::string &path, const char *verb) {
-  std::cerr << program << ": error: cannot " << verb << " " << path << ": " << std::strerror(errno) << '\n';
+  std::cerr << program
+            << ": error: cannot " + std::string(verb) + " " + path + ": " + std::strerror(errno) + "\n";
   return false;
 }
 
+/// Whether writing stopped because the reader did: `mica-check a.mica | head`, or a later stage that failed.
+bool reader_left = false;
+
 } // namespace
 
+int end_of_parse(const CLI::App &app, const CLI::ParseError &error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) { // --help, --version
+    std::ostringstream text;
+    app.exit(error, text, text);
+    if (write_whole("-", text.str(), app.get_name().c_str())) return kExitOk;
+    return kExitInput;
+  }
+  std::string message = error.what();
+  if (!message.empty()) message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  std::cerr << app.get_name() + ": error: " + message + "\n  hint: " + app.get_name() +
+                   " --help lists what it takes\n";
+  return kExitUsage;
+}
+
+bool read_whole(const std::string &path, std::string &bytes, const char *program) {
+  const int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool ok = fd >= 0 && read_all(fd, bytes);
+  if (!ok) complain(program, path == "-" ? "<stdin>" : path, "read");
+  if (fd > STDIN_FILENO) close(fd);
+  return ok;
+}
+
+int tell_cut_off(const std::string &path, bool alone) {
+  struct stat status;
+  const bool pipe = path == "-" && fstat(STDIN_FILENO, &status) == 0 && S_ISFIFO(status.st_mode);
+  if (alone || !pipe)
+    std::cerr << (path == "-" ? "<stdin>" : path) +
+                     ": error: the text is cut off: its last line is not `end`\n";
+  return kExitCutOff;
+}
+
 bool write_whole(const std::string &path, const std::string &bytes, const char *program) {
-  if (path == "-") return write_all(STDOUT_FILENO, bytes) || complain(program, "standard output", "write");
+  if (path == "-") {
+    if (write_all(STDOUT_FILENO, bytes)) return true;
+    reader_left = errno == EPIPE;
+    return !reader_left && complain(program, "standard output", "write");
+  }
   struct stat status;
   if (stat(path.c_str(), &status) == 0 &&
       !S_ISREG(status.st_mode)) { // a device or a pipe can't be renamed onto
@@ -110,22 +152,18 @@ int run_stage(int argc, char **argv, const StageInfo &info,
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    int code = app.exit(error);
-    return code == 0 ? kExitOk : kExitUsage;
+    return end_of_parse(app, error);
   }
   try {
     StageInput input;
     input.name = input_path == "-" ? "<stdin>" : input_path;
-    int fd = input_path == "-" ? STDIN_FILENO : open(input_path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || !read_all(fd, input.text)) {
-      complain(info.name, input.name, "read");
-      return kExitInput;
-    }
-    if (fd != STDIN_FILENO) close(fd);
+    if (!read_whole(input_path, input.text, info.name)) return kExitInput;
     std::string output;
     int code = on_large_stack([&] { return body(input, output); });
+    if (code == kExitCutOff) return tell_cut_off(input_path, info.alone);
     if (code != kExitOk) return code;
-    return write_whole(output_path, output, info.name) ? kExitOk : kExitInput;
+    if (write_whole(output_path, output, info.name)) return kExitOk;
+    return reader_left ? kExitCutOff : kExitInput;
   } catch (const std::exception &fault) {
     std::cerr << info.name << ": fault: " << fault.what() << '\n';
     return kExitFault;

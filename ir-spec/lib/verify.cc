@@ -307,6 +307,10 @@ private:
     std::vector<const Type *> types;
     for (const Value *v : op.results) types.push_back(v->type);
     std::string why;
+    if (!operands_fit(module_, func_, op, why)) {
+      wrong(op, why);
+      return;
+    }
     if (!infer_types(module_, func_, op, types, why)) {
       wrong(op, why);
       return;
@@ -442,7 +446,8 @@ private:
       return;
     }
     for (const Value *v : op.results)
-      if (v->type->is_whole()) wrong(op, "at level fused whole values are memory: " + to_text(v->type));
+      if (v->type->is_device_or_whole())
+        wrong(op, "at level fused whole values and the card's are memory: " + to_text(v->type));
     Role role = info(op.code).role;
     if (role == Role::rows || role == Role::reduce || role == Role::product || role == Role::maker ||
         role == Role::composite || role == Role::layout)

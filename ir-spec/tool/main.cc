@@ -40,12 +40,6 @@ int read_text(const StageInput &input, bool verify, std::string &printed) {
 }
 
 /// A cut-off text is no error of a stage before when a person runs this tool by hand: say so.
-int told(int code, const StageInput &input) {
-  if (code == kExitCutOff)
-    std::cerr << input.name << ": error: the text is cut off: its last line is not `end`\n";
-  return code;
-}
-
 std::string range(int low, int high) {
   if (low == high) return std::to_string(low);
   return std::to_string(low) + ".." + (high < 0 ? "" : std::to_string(high));
@@ -85,7 +79,7 @@ int run_ops(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    return end_of_parse(app, error);
   }
   std::string output;
   int code = print_ops(name, output);
@@ -116,20 +110,22 @@ int main(int argc, char **argv) {
   }
   if (command == "ops") return run_ops(argc - 1, argv + 1);
   if (command == "verify") {
-    StageInfo info{"spectra verify", "Reads and verifies a Spectra text; silent where all is well.", "FILE"};
+    StageInfo info{"spectra verify", "Reads and verifies a Spectra text; silent where all is well.", "FILE",
+                   true};
     return run_stage(argc - 1, argv + 1, info, nullptr, [](const StageInput &input, std::string &) {
       std::string printed;
-      return told(read_text(input, true, printed), input);
+      return read_text(input, true, printed);
     });
   }
   if (command == "print") {
-    StageInfo info{"spectra print", "Reads a Spectra text and prints it in canonical form.", "FILE"};
+    StageInfo info{"spectra print", "Reads a Spectra text and prints it in canonical form.", "FILE", true};
     return run_stage(argc - 1, argv + 1, info, nullptr, [](const StageInput &input, std::string &output) {
-      return told(read_text(input, false, output), input);
+      return read_text(input, false, output);
     });
   }
   if (command == "strip-places") {
-    StageInfo info{"spectra strip-places", "Leaves out a Spectra text's places and source lines.", "FILE"};
+    StageInfo info{"spectra strip-places", "Leaves out a Spectra text's places and source lines.", "FILE",
+                   true};
     return run_stage(argc - 1, argv + 1, info, nullptr, [](const StageInput &input, std::string &output) {
       output = strip_text(input.text);
       return kExitOk;

@@ -81,7 +81,8 @@ template <int N> MICA_INLINE double polynomial(const double (&c)[N], double x) {
   return y;
 }
 
-// The same by four rules beside each other, over every fourth coefficient: a quarter of the wait (after Estrin).
+// The same by four rules beside each other, over every fourth coefficient: a quarter of the wait (after
+// Estrin).
 template <int N> MICA_INLINE double polynomial_of_four(const double (&c)[N], double x) {
   double x2 = x * x, x4 = x2 * x2;
   double y[4] = {c[(N - 1) / 4 * 4], 0, 0, 0};

@@ -56,6 +56,17 @@ MICA_INLINE double exp_f64(double x) {
   return scale(whole(s.value), s.k);
 }
 
+// e^x to some 2^-51 for |x| <= 700, in half of the steps of exp_f64.
+MICA_INLINE double exp_short(double x) {
+  double shifted = fma(x, kInvLn2, kShifter);
+  double n = shifted - kShifter;
+  double r = fma(-n, kLn2Low, fma(-n, kLn2High, x));
+  u64 exponent = bits_of(shifted) << 52; // the low bits of `shifted` are n; those above fall out
+  return double_of(bits_of(polynomial_of_four(kExp32, r)) + exponent);
+}
+// e^x of a float: one double is enough (found by trying all of them, tests/long/float32_functions.cc).
+MICA_INLINE double exp_for_f32(double x) { return exp_short(limited(x, -200.0, 200.0)); }
+
 // For arguments whose answers are far from a double's ends: one scaling, by the exponent alone.
 MICA_INLINE Pair exp_pair(Scaled s) {
   double factor = power_of_two(s.k);

@@ -87,7 +87,7 @@ MICA_INLINE float sigmoid_rounded(double x, double y) {
 
 extern "C" {
 MICA_PUBLIC float mica_exp_f32(float x) {
-  return static_cast<float>(mica::math::exp_short(mica::math::limited(static_cast<double>(x), -200.0, 200.0)));
+  return static_cast<float>(mica::math::exp_for_f32(static_cast<double>(x)));
 }
 MICA_PUBLIC float mica_sin_f32(float x) {
   float y = mica::math::turn_limits(x, mica::math::sin_for_f32(x));

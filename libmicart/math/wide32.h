@@ -1,6 +1,6 @@
-// What float32 functions need of float64 and no more: e^x and the normal distribution to some 2^-51, in half of the
-// steps that float64's own functions take. The answers are rounded to float32 and stay correctly rounded; the few
-// arguments that would not be are listed in float32.h.
+// What float32's Gelu needs of float64 and no more: the normal distribution to some 2^-51, in a fifth of the
+// steps that float64's own functions take. The answers are rounded to float32 and stay correctly rounded; the
+// few arguments that would not be are listed in float32.h.
 #ifndef MICA_MATH_WIDE32_H
 #define MICA_MATH_WIDE32_H
 
@@ -10,17 +10,8 @@
 
 namespace mica::math {
 
-// e^x for |x| <= 700.
-MICA_INLINE double exp_short(double x) {
-  double shifted = fma(x, kInvLn2, kShifter);
-  double n = shifted - kShifter;
-  double r = fma(-n, kLn2Low, fma(-n, kLn2High, x));
-  u64 exponent = bits_of(shifted) << 52; // the low bits of `shifted` are n; those above fall out
-  return double_of(bits_of(polynomial_of_four(kExp32, r)) + exponent);
-}
-
-// What the normal distribution has beyond a, and its bell without the factor 1 / sqrt(2 pi), for a = min(|x|, 15).
-// The square of a float32 is exact.
+// What the normal distribution has beyond a, and its bell without the factor 1 / sqrt(2 pi), for a = min(|x|,
+// 15). The square of a float32 is exact.
 struct Bell {
   double tail, bell;
 };

@@ -80,7 +80,7 @@ void FunctionEmitter::emit_locals() {
       auto [file, line] = place_arguments(unit_, local.place);
       address = call("mica_arena", unit_.pointer(),
                      {file, line, b_.getInt64(static_cast<uint64_t>(size)), b_.getInt32(1)});
-      arenas_.push_back({address, nullptr});
+      arenas_.push_back({address, nullptr, false});
     } else {
       bool simple = !local.type->is_whole() && local.type->kind != TypeKind::record &&
                     local.type->kind != TypeKind::array;
@@ -93,6 +93,9 @@ void FunctionEmitter::emit_locals() {
         b_.CreateMemSet(address, b_.getInt8(0), static_cast<uint64_t>(size), llvm::Align(align));
     }
     locals_[local.name] = address;
+    if (has_card_parts(local.type))
+      arenas_.push_back(
+          {emit_card_place(unit_, b_, local.place, address, local.type, b_.getInt64(1)), nullptr, true});
     if (unit_.debug && local.place) show_local(local, address);
   }
 }

@@ -56,9 +56,9 @@ bool is_by_value(const spectra::Kernel &kernel, size_t i) {
     int64_t scalars = 0;
     for (const spectra::Attribute &a : kernel.attributes)
       if (a.key == spectra::Attr::scalars) scalars = std::get<int64_t>(a.value);
-    return static_cast<int64_t>(i) < scalars;
+    return static_cast<int64_t>(i) < scalars && !kernel.params[i]->gpu;
   }
-  return i < kernel.params.size() && kernel.params[i]->is_scalar();
+  return i < kernel.params.size() && kernel.params[i]->is_scalar() && !kernel.params[i]->gpu;
 }
 
 KernelEmitter::KernelEmitter(Unit &unit, const spectra::Kernel &kernel, const std::string &name)

@@ -11,7 +11,7 @@ namespace {
 using spectra::Attr;
 using spectra::Role;
 
-bool is_whole_result(const Op &op) { return op.results.size() == 1 && op.result()->type->is_whole(); }
+bool result_in_memory(const Op &op) { return op.results.size() == 1 && in_memory(op.result()); }
 
 /// What an operation does to memory, for the order of those that meet there.
 struct Touch {
@@ -235,7 +235,7 @@ private:
     std::set<size_t> candidates;
     for (const Value *v : op.operands) {
       auto it = node_of_.find(v);
-      if (it != node_of_.end() && v->type->is_whole() && nodes_[it->second].kind != Node::Kind::single)
+      if (it != node_of_.end() && in_memory(v) && nodes_[it->second].kind != Node::Kind::single)
         candidates.insert(it->second);
     }
     for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {
@@ -315,7 +315,7 @@ private:
     if (node.kind == Node::Kind::map) return true;
     Level at = level_of(op.result()->type->sizes, node.space, node.length);
     for (const Value *v : op.operands) {
-      if (!v->type->is_whole()) continue;
+      if (!v->type->is_whole()) continue; // a scalar is the same for every item
       bool inside = false;
       auto it = node_of_.find(v);
       inside = it != node_of_.end() && it->second == n;
@@ -422,11 +422,19 @@ Level level_of(const std::vector<int64_t> &sizes, const std::vector<int64_t> &sp
 }
 
 bool is_cell_work(const Op &op) {
-  return is_whole_result(op) && spectra::info(op.code).role == Role::map && op.code != OpCode::detach;
+  return result_in_memory(op) && spectra::info(op.code).role == Role::map && op.code != OpCode::detach &&
+         op.code != OpCode::const_;
+}
+
+bool is_uniform(const Value *v, int depth) {
+  if (!v->type->is_scalar() || !v->type->gpu || !v->def || !is_cell_work(*v->def) || depth == 0) return false;
+  return std::all_of(v->def->operands.begin(), v->def->operands.end(), [depth](const Value *x) {
+    return is_constant(x) || !in_memory(x) || is_uniform(x, depth - 1);
+  });
 }
 
 bool is_row_work(const Op &op) {
-  if (!is_whole_result(op)) return false;
+  if (!result_in_memory(op)) return false;
   if (spectra::info(op.code).role != Role::rows) return false;
   return true;
 }

@@ -30,6 +30,15 @@ enum class Level : uint8_t { none, row, scalar };
 /// The level at which an operation of this shape works in a kernel over rows `space` of `length` cells.
 Level level_of(const std::vector<int64_t> &sizes, const std::vector<int64_t> &space, int64_t length);
 
+/// What kernels compute and memory holds: whole values, and scalars that live on the card.
+inline bool in_memory(const Value *v) { return v->type->is_device_or_whole(); }
+/// A constant of a program's text; kernels take it in, and only who needs it in memory puts it there.
+inline bool is_constant(const Value *v) { return v->def && v->def->code == OpCode::const_; }
+
+/// A scalar of the card that is computed from constants and the processor's scalars alone: kernels that use
+/// it compute it themselves.
+bool is_uniform(const Value *v, int depth = 8);
+
 /// Whether an operation can stand in a kernel's body at all.
 bool is_cell_work(const Op &op);
 bool is_row_work(const Op &op);

@@ -13,6 +13,7 @@ struct InplaceHost {
   virtual spectra::Module &module() = 0;
   virtual Value *pointer_to(Value *v) = 0; ///< where a whole value lies; others themselves
   virtual Value *scratch(const Type *type, std::string_view name) = 0; ///< memory for this operation alone
+  virtual void lies_at(Value *v, Value *pointer) = 0;                  ///< says where a new value lies
   virtual void launch(const spectra::Kernel *kernel, const std::vector<Value *> &operands) = 0;
   virtual Op *run_routine(const char *name, const std::vector<Value *> &operands) = 0;
   virtual Value *read_scalar(Value *pointer, Value *result) = 0;

@@ -25,21 +25,13 @@ public:
         build_(module, func.body) {}
 
   int64_t run() {
-    arena_op_ = entry_.append(OpCode::arena);
-    arena_ = entry_.add_result(arena_op_, module_.types.frame(), "arena");
     for (const auto &[value, pointer] : signatures_.homes) homes_[value] = pointer;
     choose_direct(*func_.body);
     lower_region(*func_.body);
 
-    std::vector<Interval> intervals;
-    for (const Buffer &b : buffers_) intervals.push_back({b.from, b.to, b.bytes, 0});
-    int64_t bytes = pack(intervals);
-    for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i].op->set(Attr::offset, intervals[i].offset);
-    if (!buffers_.empty()) {
-      arena_op_->set(Attr::bytes, std::max<int64_t>(bytes, 64));
-      spectra::Region *entry = entry_.region();
-      func_.body->ops.insert(func_.body->ops.begin(), entry->ops.begin(), entry->ops.end());
-    }
+    int64_t bytes = host_.pack_buffers() + card_.pack_buffers();
+    spectra::Region *entry = entry_.region();
+    func_.body->ops.insert(func_.body->ops.begin(), entry->ops.begin(), entry->ops.end());
     drop_unused_locals();
     return bytes;
   }
@@ -49,6 +41,7 @@ public:
   Outliner &outliner() override { return outliner_; }
   spectra::Module &module() override { return module_; }
   Value *pointer_to(Value *v) override { return home(v); }
+  void lies_at(Value *v, Value *pointer) override { homes_[v] = pointer; }
   Value *scratch(const Type *type, std::string_view name) override {
     return new_buffer(type, time_, time_, name);
   }
@@ -77,28 +70,59 @@ public:
   }
 
 private:
-  struct Buffer {
-    Op *op;
-    int from, to;
-    int64_t bytes;
+  /// The buffers of one function in one memory, the processor's or the card's.
+  struct Arena {
+    struct Buffer {
+      Op *op;
+      int from, to;
+      int64_t bytes;
+    };
+    Op *op = nullptr; ///< made with the first buffer
+    std::vector<Buffer> buffers;
+
+    /// Gives the buffers their offsets and the arena its size.
+    int64_t pack_buffers() {
+      if (!op) return 0;
+      std::vector<Interval> intervals;
+      for (const Buffer &b : buffers) intervals.push_back({b.from, b.to, b.bytes, 0});
+      int64_t bytes = pack(intervals);
+      for (size_t i = 0; i < buffers.size(); ++i) buffers[i].op->set(Attr::offset, intervals[i].offset);
+      op->set(Attr::bytes, std::max<int64_t>(bytes, 64));
+      return bytes;
+    }
   };
 
   Value *new_buffer(const Type *type, int from, int to, std::string_view name) {
+    bool gpu = type->gpu;
+    Arena &arena = gpu ? card_ : host_;
+    if (!arena.op) {
+      arena.op = entry_.append(OpCode::arena);
+      if (gpu) arena.op->set(Attr::gpu, true);
+      entry_.add_result(arena.op, module_.types.frame(), gpu ? "card" : "arena");
+    }
     Op *op = entry_.append(OpCode::buffer);
-    op->operands.push_back(arena_);
+    op->operands.push_back(arena.op->result());
     op->set(Attr::offset, int64_t{0});
     Value *pointer = entry_.add_result(op, module_.types.pointer(type), name);
-    int64_t bytes = std::max<int64_t>((spectra::size_of(type) + 63) / 64 * 64, 64);
-    buffers_.push_back({op, from, to, bytes});
+    // The card's copies and vector accesses like 256 bytes, a cache line is enough here.
+    const int64_t unit = gpu ? 256 : 64;
+    int64_t bytes = std::max((bytes_of(type) + unit - 1) / unit * unit, unit);
+    arena.buffers.push_back({op, from, to, bytes});
     return pointer;
+  }
+  /// The bytes of the value itself, wherever it lies.
+  int64_t bytes_of(const Type *type) {
+    if (!type->is_device_or_whole()) return spectra::size_of(type);
+    return type->cells() * spectra::scalar_bytes(type->scalar);
   }
 
   /// Where a whole value lies. A value without a place yet gets a buffer for its whole life.
   Value *home(const Value *v) {
-    if (!v->type->is_whole()) return const_cast<Value *>(v);
+    if (!in_memory(v)) return const_cast<Value *>(v);
     auto it = homes_.find(v);
     if (it != homes_.end()) return it->second;
     const Value *root = plan_.root(v);
+    if (is_constant(v)) return homes_[v] = place_constant(v);
     if (root == v) {
       int to = std::max(plan_.last_use[v], plan_.born[v]);
       // What is computed over several times of one node lives through it.
@@ -127,7 +151,7 @@ private:
     if (!module_.options.optimizes()) return;
     for (const Node &node : plan_.regions[&region]) {
       const Op &op = *node.ops[0];
-      if (op.code != OpCode::write || !op.arg(0)->type->is_whole()) continue;
+      if (op.code != OpCode::write || !in_memory(op.arg(0))) continue;
       const Value *v = op.arg(0);
       if (plan_.root(v) != v || direct_.count(v) || !v->def || !made.count(v)) continue;
       bool constant = op.path->operands == 0;
@@ -135,7 +159,8 @@ private:
       bool computed = is_cell_work(*v->def) || is_row_work(*v->def) || code == OpCode::product ||
                       code == OpCode::gather || code == OpCode::scatter_rows || code == OpCode::normal ||
                       code == OpCode::uniform || code == OpCode::column_sum || code == OpCode::column_mean ||
-                      code == OpCode::sum_to;
+                      code == OpCode::sum_to || code == OpCode::to_gpu || code == OpCode::to_host ||
+                      code == OpCode::attention || code == OpCode::attention_gradient;
       if (!constant || !computed) continue;
       const Node &maker = *made[v];
       std::string location = location_of(module_, op);
@@ -174,7 +199,7 @@ private:
       for (const Node &node : nodes)
         for (const Op *op : node.ops) {
           if (op->code == OpCode::read || op->code == OpCode::address) {
-            bool whole = op->code == OpCode::read && op->result()->type->is_whole();
+            bool whole = op->code == OpCode::read && in_memory(op->result());
             int last = whole                      ? plan_.last_use[op->result()]
                        : op->code == OpCode::read ? node.begin
                                                   : node.end;
@@ -218,8 +243,10 @@ private:
 
   void lower_group(const Node &node) {
     if (outside_.empty()) index_uses();
+    bool asked = std::any_of(node.ops.begin(), node.ops.end(),
+                             [&](const Op *op) { return needed_outside(node, op->result()); });
+    if (!asked) return;
     Outlined group = outliner_.outline(node, [&](const Value *v) { return needed_outside(node, v); });
-    if (group.outputs.empty()) return; // nobody asks
     std::vector<Value *> operands;
     build_.set_places(node.ops.back()->places);
     for (Value *v : group.inputs) operands.push_back(home(v));
@@ -245,7 +272,8 @@ private:
     for (const auto &[region, nodes] : plan_.regions)
       for (const Node &node : nodes)
         for (const Op *op : node.ops)
-          for (const Value *v : op->operands) outside_[v].insert(node.begin);
+          for (const Value *v : op->operands)
+            if (node.kind == Node::Kind::single || !is_uniform(v)) outside_[v].insert(node.begin);
     if (outside_.empty()) outside_[nullptr];
   }
   bool needed_outside(const Node &node, const Value *v) {
@@ -270,13 +298,13 @@ private:
   void lower_single(Op &op) {
     build_.set_places(op.places);
     if (lower_inplace(*this, op)) return;
-    bool whole_result = op.results.size() == 1 && op.result()->type->is_whole();
+    bool whole_result = op.results.size() == 1 && in_memory(op.result());
     switch (op.code) {
     case OpCode::read:
       if (!whole_result) break;
       return lower_read(op);
     case OpCode::write:
-      if (!op.arg(0)->type->is_whole()) break;
+      if (!in_memory(op.arg(0))) break;
       return lower_write(op);
     case OpCode::if_: return lower_if(op);
     case OpCode::for_: return lower_for(op);
@@ -305,8 +333,11 @@ private:
     case OpCode::to_host:
     case OpCode::to_gpu:
       if (whole_result && plan_.root(op.result()) != op.result()) return;
-      if (!whole_result && op.operands[0]->type == op.result()->type) return replace_scalar(op, op.arg(0));
-      break;
+      if (op.operands[0]->type == op.result()->type) return replace_scalar(op, op.arg(0));
+      return lower_across(op);
+    case OpCode::const_:
+      if (!whole_result) break;
+      return; // kernels take it in; home() puts it into memory for others
     case OpCode::cell: return lower_cell(op);
     case OpCode::gather:
     case OpCode::scatter_rows:
@@ -319,10 +350,12 @@ private:
     case OpCode::put:
     case OpCode::normal:
     case OpCode::uniform: return lower_run(op);
+    case OpCode::attention:
+    case OpCode::attention_gradient: return lower_attention(op);
     case OpCode::norm: {
-      Value *place = scratch(module_.types.scalar(op.result()->type->scalar), "norm");
+      Value *place = scalar_place(op, "norm");
       run_routine("norm", {home(op.arg(0)), place});
-      read_scalar(place, op.result());
+      if (!whole_result) read_scalar(place, op.result());
       return;
     }
     case OpCode::sum:
@@ -333,9 +366,9 @@ private:
     case OpCode::row_arg_max:
     case OpCode::row_pick: return lower_reduction(op);
     case OpCode::count_from_zero: {
-      Value *place = scratch(op.result()->type, "count");
+      Value *place = scalar_place(op, "count");
       launch(outliner_.count_from_zero(op), {home(op.arg(0)), place});
-      read_scalar(place, op.result());
+      if (!whole_result) read_scalar(place, op.result());
       return;
     }
     case OpCode::column_sum:
@@ -353,9 +386,10 @@ private:
     keep(op);
   }
 
-  bool needed(const Op &op) {
+  bool needed(const Op &op) { return needed(op.result()); }
+  bool needed(const Value *v) {
     if (outside_.empty()) index_uses();
-    return outside_.count(op.result()) > 0;
+    return outside_.count(v) > 0;
   }
 
   void replace_scalar(Op &op, Value *with) {
@@ -368,7 +402,7 @@ private:
   }
 
   void lower_reshape_of_scalar(Op &op) {
-    if (!op.operands[0]->type->is_whole()) return replace_scalar(op, op.arg(0));
+    if (!in_memory(op.arg(0))) return replace_scalar(op, op.arg(0));
     Op *view = build_.append(OpCode::view);
     view->operands.push_back(home(op.arg(0)));
     read_scalar(build_.add_result(view, module_.types.pointer(op.result()->type), "cell"), op.result());
@@ -433,7 +467,7 @@ private:
 
   // ---- control: whole results and carried values live in buffers of their own ----
   /// Splits `values` into whole ones and the others; those stay.
-  static bool is_whole(const Value *v) { return v->type->is_whole(); }
+  static bool is_whole(const Value *v) { return in_memory(v); }
 
   /// Before the region's yield: copies its whole values to `targets`, and leaves only the scalars there.
   /// `end` is when the operation that holds the region is over.
@@ -482,6 +516,11 @@ private:
   }
 
   void lower_if(Op &op) {
+    if (in_memory(op.arg(0))) {
+      diag_.error(op.place(), "an `if` over a value on the card is not compiled for the card yet",
+                  "use Select, or bring the condition to the processor: ToHost");
+      return;
+    }
     int from = time_;
     int to = node_end_;
     std::vector<Value *> targets;
@@ -551,7 +590,19 @@ private:
   }
 
   void lower_call(Op &op) {
-    for (size_t i = 0; i < op.operands.size(); ++i) op.operands[i] = home(op.operands[i]);
+    const spectra::Func *callee = op.code == OpCode::call ? module_.find_func(op.symbol) : nullptr;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      Value *v = op.operands[i];
+      Value *there = home(v);
+      // Seen as what the callee takes: a variable may be tracked, a buffer never is, a parameter may be.
+      const Type *wanted = callee ? callee->body->args[i]->type : module_.types.pointer(v->type);
+      if (is_whole(v) && there->type != wanted) {
+        Op *view = build_.append(OpCode::view);
+        view->operands.push_back(there);
+        there = build_.add_result(view, wanted, v->name);
+      }
+      op.operands[i] = there;
+    }
     if (op.results.size() == 1 && is_whole(op.result())) {
       op.operands.push_back(home(op.result()));
       op.results.clear();
@@ -568,7 +619,8 @@ private:
   }
 
   void lower_cell(Op &op) {
-    Op *read = build_.append(OpCode::read);
+    bool on_card = in_memory(op.result());
+    Op *read = build_.append(on_card ? OpCode::address : OpCode::read);
     read->path = module_.new_path();
     read->path->base = spectra::Path::Base::pointer;
     read->operands.push_back(home(op.arg(0)));
@@ -578,6 +630,9 @@ private:
       read->operands.push_back(op.arg(i));
     }
     read->path->operands = static_cast<int>(read->operands.size());
+    if (on_card)
+      return copy(target(op.result()),
+                  build_.add_result(read, module_.types.pointer(op.result()->type), "cell"));
     op.result()->def = read;
     read->results.push_back(op.result());
   }
@@ -589,6 +644,21 @@ private:
     operands.push_back(target(op.result()));
     Op *run = run_routine(spectra::info(op.code).name, operands);
     for (Attr key : {Attr::rows, Attr::count, Attr::order})
+      if (const spectra::AttrValue *value = op.find(key)) run->set(key, *value);
+  }
+
+  /// Operands, then pointers to the results; the rows' numbers are left out where no way back reads them.
+  void lower_attention(Op &op) {
+    bool forward = op.code == OpCode::attention;
+    bool any = false;
+    for (const Value *v : op.results) any |= needed(v);
+    if (!any) return;
+    std::vector<Value *> operands;
+    for (Value *v : op.operands) operands.push_back(home(v));
+    for (Value *v : op.results)
+      if (!forward || v == op.results[0] || needed(v)) operands.push_back(target(v));
+    Op *run = run_routine(spectra::info(op.code).name, operands);
+    for (Attr key : {Attr::heads, Attr::causal})
       if (const spectra::AttrValue *value = op.find(key)) run->set(key, *value);
   }
 
@@ -608,9 +678,9 @@ private:
       return;
     }
     if (!to->is_whole()) {
-      Value *place = scratch(to, "sum");
+      Value *place = scalar_place(op, "sum");
       launch(outliner_.reduce(op, from, to, kind, all), {home(op.arg(0)), place});
-      read_scalar(place, op.result());
+      if (!in_memory(op.result())) read_scalar(place, op.result());
       return;
     }
     if (!needed(op)) return;
@@ -648,6 +718,48 @@ private:
     launch(outliner_.reduce(op, from, to, kind, over), {source, target(op.result())});
   }
 
+  // ---- the card ----
+  /// Where a routine leaves one scalar: on the card the result's own place, else a place it is read from.
+  Value *scalar_place(Op &op, std::string_view name) {
+    return in_memory(op.result()) ? target(op.result()) : scratch(op.result()->type, name);
+  }
+
+  /// A value goes to the other memory; a scalar goes by a place of its own on the processor.
+  void lower_across(Op &op) {
+    Value *from = op.arg(0);
+    Value *to = op.result();
+    if (in_memory(from) && in_memory(to)) return copy(target(to), home(from));
+    if (in_memory(from)) {
+      Value *place = scratch(to->type, "cell");
+      copy(place, home(from));
+      read_scalar(place, to);
+      return;
+    }
+    Value *cell = target(to);
+    launch(outliner_.scalar(op, {from->type}, to->type,
+                            [](Builder &, const std::vector<Value *> &v) { return v[0]; }),
+           {from, cell});
+  }
+
+  /// A constant of the card that something other than a kernel's body needs.
+  Value *place_constant(const Value *v) {
+    spectra::Region *here = build_.region();
+    Value *place = new_buffer(v->type, 0, plan_.end, v->name);
+    build_.set_region(entry_.region());
+    launch(outliner_.scalar(*v->def, {}, v->type,
+                            [this, v](Builder &b, const std::vector<Value *> &) {
+                              std::vector<Value *> map;
+                              Op *constant = spectra::clone(module_, *v->def, map);
+                              constant->places.clear();
+                              constant->result()->type = module_.types.scalar(v->type->scalar);
+                              b.region()->ops.push_back(constant);
+                              return constant->result();
+                            }),
+           {place});
+    build_.set_region(here);
+    return place;
+  }
+
   void drop_unused_locals() {
     std::set<std::string_view> used;
     std::vector<const Region *> open{func_.body};
@@ -659,8 +771,9 @@ private:
         for (const Region *inner : op->regions) open.push_back(inner);
       }
     }
-    std::erase_if(func_.locals,
-                  [&](const spectra::Variable &v) { return v.type->is_whole() && !used.count(v.name); });
+    std::erase_if(func_.locals, [&](const spectra::Variable &v) {
+      return v.type->is_device_or_whole() && !used.count(v.name);
+    });
   }
 
   spectra::Module &module_;
@@ -671,9 +784,7 @@ private:
   spectra::Diag &diag_;
   Plan plan_;
   Builder entry_, build_;
-  Op *arena_op_ = nullptr;
-  Value *arena_ = nullptr;
-  std::vector<Buffer> buffers_;
+  Arena host_, card_;
   std::map<const Value *, Value *> homes_;
   std::map<const Value *, const Op *> direct_;
   std::vector<Reading> readings_;
@@ -688,13 +799,13 @@ Signatures lower_signatures(spectra::Module &module) {
   Signatures signatures;
   for (spectra::Func *func : module.funcs) {
     for (Value *&argument : func->body->args) {
-      if (!argument->type->is_whole()) continue;
+      if (!in_memory(argument)) continue;
       Value *pointer = module.new_value(module.types.pointer(argument->type), argument->name);
       pointer->region = func->body;
       signatures.homes[argument] = pointer;
       argument = pointer;
     }
-    if (!func->result || !func->result->is_whole()) continue;
+    if (!func->result || !func->result->is_device_or_whole()) continue;
     Value *answer = module.new_value(module.types.pointer(func->result), "answer");
     answer->region = func->body;
     func->body->args.push_back(answer);

@@ -12,7 +12,9 @@ using spectra::Attr;
 using spectra::Kernel;
 using spectra::KernelForm;
 
-bool is_constant(const Value *v) { return v->def && v->def->code == OpCode::const_; }
+bool on_card(const spectra::List<const Type *> &types) {
+  return std::any_of(types.begin(), types.end(), [](const Type *t) { return t->gpu; });
+}
 
 } // namespace
 
@@ -33,6 +35,7 @@ Value *Outliner::parameter(Kernel *kernel, const Type *full, const Type *item, s
 
 /// The kernel itself, or an earlier one with the same text, whose places then stand for both.
 Kernel *Outliner::finish(Kernel *kernel) {
+  kernel->gpu |= on_card(kernel->results);
   spectra::unique_names(module_, *kernel->body);
   spectra::Module alone;
   alone.level = spectra::Level::fused;
@@ -77,6 +80,28 @@ Outlined Outliner::outline(const Node &node, const std::function<bool(const Valu
     if (!rows || at == Level::scalar) return types.scalar(type->scalar);
     return types.whole(type->scalar, {type->sizes.back()});
   };
+  auto pass = [&](Value *v, const Type *item) {
+    Value *&p = parameters[{v, item}];
+    if (!p) {
+      p = parameter(kernel, v->type, item, v->name);
+      out.inputs.push_back(v);
+    }
+    return p;
+  };
+  // A constant, or a scalar of the card that depends on nothing there, is computed where it is used.
+  std::function<Value *(Value *)> take_in = [&](Value *v) -> Value * {
+    if (auto it = inside.find(v); it != inside.end()) return it->second;
+    if (!is_constant(v) && !is_uniform(v)) return pass(v, types.scalar(v->type->scalar));
+    Op *copy = module_.new_op(v->def->code);
+    for (const spectra::Attribute &a : v->def->attributes) copy->attributes.push_back(a);
+    for (Value *operand : v->def->operands) copy->operands.push_back(take_in(operand));
+    kernel->body->ops.push_back(copy);
+    Value *result =
+        module_.new_value(v->type->is_scalar() ? types.scalar(v->type->scalar) : v->type, v->name);
+    result->def = copy;
+    copy->results.push_back(result);
+    return inside[v] = result;
+  };
   for (const Op *op : node.ops) {
     Level at = rows ? level_of(op->result()->type->sizes, node.space, node.length) : Level::none;
     for (spectra::Place p : op->places)
@@ -91,13 +116,8 @@ Outlined Outliner::outline(const Node &node, const std::function<bool(const Valu
         copy->operands.push_back(it->second);
         continue;
       }
-      if (is_constant(v)) { // constants travel into the kernel, where they fold
-        std::vector<Value *> map;
-        Op *constant = spectra::clone(module_, *v->def, map);
-        constant->places.clear();
-        kernel->body->ops.push_back(constant);
-        inside[v] = constant->result();
-        copy->operands.push_back(constant->result());
+      if (is_constant(v) || is_uniform(v)) { // travel into the kernel, where they fold
+        copy->operands.push_back(take_in(v));
         continue;
       }
       const Type *item = v->type;
@@ -107,13 +127,10 @@ Outlined Outliner::outline(const Node &node, const std::function<bool(const Valu
         if (is_row_work(*op))
           seen = numbers || (op->code == OpCode::row_put && i == 0) ? Level::scalar : Level::row;
         item = item_of(v->type, seen);
+      } else if (v->type->is_scalar()) {
+        item = types.scalar(v->type->scalar);
       }
-      Value *&p = parameters[{v, item}];
-      if (!p) {
-        p = parameter(kernel, v->type, item, v->name);
-        out.inputs.push_back(v);
-      }
-      copy->operands.push_back(p);
+      copy->operands.push_back(pass(v, item));
     }
     kernel->body->ops.push_back(copy);
     Value *result = module_.new_value(item_of(op->result()->type, at), op->result()->name);
@@ -157,7 +174,7 @@ Kernel *Outliner::count_from_zero(const Op &op) {
   spectra::Builder build(module_, kernel->body);
   Value *zero = build.constant(x->type, 0, "zero");
   Value *counts = build.make(OpCode::ge, {x, zero});
-  Value *one = build.make_typed(OpCode::cast, {counts}, op.result()->type);
+  Value *one = build.make_typed(OpCode::cast, {counts}, module_.types.scalar(op.result()->type->scalar));
   build.append(OpCode::yield)->operands.push_back(one);
   kernel->results.push_back(op.result()->type);
   return finish(kernel);
@@ -184,16 +201,35 @@ Kernel *Outliner::product(const Op &op) {
   return finish(kernel);
 }
 
+Kernel *
+Outliner::scalar(const Op &op, const std::vector<const Type *> &params, const Type *result,
+                 const std::function<Value *(spectra::Builder &, const std::vector<Value *> &)> &body) {
+  Kernel *kernel = begin(op, KernelForm::map, spectra::info(op.code).name);
+  std::vector<Value *> arguments;
+  for (const Type *type : params)
+    arguments.push_back(parameter(kernel, type, module_.types.scalar(type->scalar), "s"));
+  spectra::Builder build(module_, kernel->body);
+  Value *answer = body(build, arguments);
+  build.append(OpCode::yield)->operands.push_back(answer);
+  kernel->results.push_back(result);
+  return finish(kernel);
+}
+
 Kernel *Outliner::multi(
-    const Op &op, const Type *cell, int scalars, int members, std::vector<int64_t> writes,
+    const Op &op, const Type *cell, bool gpu, const std::vector<const Type *> &scalars, int members,
+    std::vector<int64_t> writes,
     const std::function<std::vector<Value *>(spectra::Builder &, const std::vector<Value *> &)> &body) {
   Kernel *kernel = begin(op, KernelForm::multi, spectra::info(op.code).name);
-  kernel->attributes.push_back({Attr::scalars, static_cast<int64_t>(scalars)});
+  kernel->gpu = gpu;
+  kernel->attributes.push_back({Attr::scalars, static_cast<int64_t>(scalars.size())});
   kernel->attributes.push_back({Attr::writes, std::move(writes)});
   std::vector<Value *> arguments;
-  for (int i = 0; i < scalars + members; ++i)
-    arguments.push_back(parameter(kernel, cell, cell, i < scalars ? "s" : "x"));
+  for (const Type *type : scalars)
+    arguments.push_back(parameter(kernel, type, module_.types.scalar(type->scalar), "s"));
+  for (int i = 0; i < members; ++i) arguments.push_back(parameter(kernel, cell, cell, "x"));
   spectra::Builder build(module_, kernel->body);
+  for (Value *&s : arguments)
+    if (s->type != cell) s = build.make_typed(OpCode::cast, {s}, cell);
   build.set_place(op.place());
   std::vector<Value *> results = body(build, arguments);
   build.set_place({});

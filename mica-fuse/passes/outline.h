@@ -27,9 +27,16 @@ public:
   /// Counts the cells that are 0 or more.
   spectra::Kernel *count_from_zero(const Op &op);
   spectra::Kernel *product(const Op &op);
-  /// multi over cells of `cell` type: `body` gets scalars then members and gives the new cells.
+  /// One scalar of the card, computed by `body` from scalars: of the processor, passed by value, or of the
+  /// card.
   spectra::Kernel *
-  multi(const Op &op, const Type *cell, int scalars, int members, std::vector<int64_t> writes,
+  scalar(const Op &op, const std::vector<const Type *> &params, const Type *result,
+         const std::function<Value *(spectra::Builder &, const std::vector<Value *> &)> &body);
+  /// multi over cells of `cell` type: `body` gets scalars, as `cell`, then members and gives the new cells.
+  /// A scalar's type says whether a launch passes it (the processor's) or its address (the card's).
+  spectra::Kernel *
+  multi(const Op &op, const Type *cell, bool gpu, const std::vector<const Type *> &scalars, int members,
+        std::vector<int64_t> writes,
         const std::function<std::vector<Value *>(spectra::Builder &, const std::vector<Value *> &)> &body);
 
 private:

@@ -6,7 +6,7 @@ namespace mica::fuse {
 namespace {
 
 bool is_alias(const Op &op) {
-  return op.results.size() == 1 && op.result()->type->is_whole() &&
+  return op.results.size() == 1 && in_memory(op.result()) &&
          (op.code == OpCode::reshape || op.code == OpCode::detach || op.code == OpCode::check_targets ||
           ((op.code == OpCode::to_host || op.code == OpCode::to_gpu) &&
            op.operands[0]->type == op.result()->type));
@@ -33,7 +33,7 @@ private:
   }
 
   void use(const Value *v) {
-    if (!v->type->is_whole()) return;
+    if (!in_memory(v)) return;
     const Value *root = plan_.root(v);
     auto it = depth_.find(root);
     if (it == depth_.end()) return;

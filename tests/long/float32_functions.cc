@@ -1,8 +1,9 @@
-// Every float32 argument of every function of one argument: the answer must be the correctly rounded one (numerics.md 6).
-// A double that lies within 2^-49 of the middle between two floats is decided by MPFR; all others cannot round wrongly
-// while the double is right to 2^-50, which the unit tests measure.
+// Every float32 argument of every function of one argument: the answer must be the correctly rounded one
+// (numerics.md 6). A double that lies within 2^-49 of the middle between two floats is decided by MPFR; all
+// others cannot round wrongly while the double is right to 2^-50, which the unit tests measure.
 //
-//   clang++ -std=c++20 -O3 -march=x86-64-v3 -ffp-contract=off tests/long/float32_functions.cc -lmpfr -o float32_functions
+//   clang++ -std=c++20 -O3 -march=x86-64-v3 -ffp-contract=off tests/long/float32_functions.cc -lmpfr -o
+//   float32_functions
 //   ./float32_functions [name ...]     prints each wrong argument; exit code 1 where there was one
 #include "../../libmicart/math/math.cc"
 
@@ -54,12 +55,13 @@ struct Case {
   void (*block)(const float *x, double *y, float *z, int count);
 };
 
-template <double (*Wide)(float), float (*Narrow)(float)> void run_block(const float *x, double *y, float *z, int count) {
+template <double (*Wide)(float), float (*Narrow)(float)>
+void run_block(const float *x, double *y, float *z, int count) {
   for (int i = 0; i < count; i++) y[i] = Wide(x[i]);
   for (int i = 0; i < count; i++) z[i] = Narrow(x[i]);
 }
 
-#define WIDE(name)                                                                                                     \
+#define WIDE(name)                                                                                           \
   double wide_##name(float x) { return mica::math::name##_f64(static_cast<double>(x)); }
 double wide_exp(float x) { return mica::math::exp_for_f32(static_cast<double>(x)); }
 double wide_sin(float x) { return mica::math::sin_for_f32(x); }
@@ -78,12 +80,25 @@ WIDE(gelu_tanh)
 WIDE(sigmoid)
 WIDE(silu)
 
-#define CASE(name, exact) {#name, exact, run_block<wide_##name, mica_##name##_f32>}
+#define CASE(name, exact)                                                                                    \
+  { #name, exact, run_block < wide_##name, mica_##name##_f32> }
 const Case kCases[] = {
-    CASE(exp, plain<mpfr_exp>),     CASE(ln, plain<mpfr_log>),      CASE(log10, plain<mpfr_log10>), CASE(sin, plain<mpfr_sin>),
-    CASE(cos, plain<mpfr_cos>),     CASE(tan, plain<mpfr_tan>),     CASE(arcsin, plain<mpfr_asin>), CASE(arccos, plain<mpfr_acos>),
-    CASE(arctan, plain<mpfr_atan>), CASE(tanh, plain<mpfr_tanh>),   CASE(erf, plain<mpfr_erf>),     CASE(erfc, plain<mpfr_erfc>),
-    CASE(gelu, gelu),               CASE(gelu_tanh, gelu_tanh),     CASE(sigmoid, sigmoid),         CASE(silu, silu),
+    CASE(exp, plain<mpfr_exp>),
+    CASE(ln, plain<mpfr_log>),
+    CASE(log10, plain<mpfr_log10>),
+    CASE(sin, plain<mpfr_sin>),
+    CASE(cos, plain<mpfr_cos>),
+    CASE(tan, plain<mpfr_tan>),
+    CASE(arcsin, plain<mpfr_asin>),
+    CASE(arccos, plain<mpfr_acos>),
+    CASE(arctan, plain<mpfr_atan>),
+    CASE(tanh, plain<mpfr_tanh>),
+    CASE(erf, plain<mpfr_erf>),
+    CASE(erfc, plain<mpfr_erfc>),
+    CASE(gelu, gelu),
+    CASE(gelu_tanh, gelu_tanh),
+    CASE(sigmoid, sigmoid),
+    CASE(silu, silu),
 };
 
 long test(const Case &c) {
@@ -118,7 +133,9 @@ long test(const Case &c) {
       unsigned from, to;
       memcpy(&from, &x[i], 4);
       memcpy(&to, &right, 4);
-      if (wrong++ < 40) printf("%s: %#x gives %a, not %a (%#x)\n", c.name, from, static_cast<double>(z[i]), static_cast<double>(right), to);
+      if (wrong++ < 40)
+        printf("%s: %#x gives %a, not %a (%#x)\n", c.name, from, static_cast<double>(z[i]),
+               static_cast<double>(right), to);
     }
   }
   printf("%s: %ld near a middle, %ld wrong\n", c.name, near, wrong);

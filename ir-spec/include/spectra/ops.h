@@ -37,6 +37,7 @@ struct OpInfo {
   TypeRule rule;
   Role role;
   GradientKind gradient;
+  const char *kinds; ///< what the operands are, "string index"; those behind `|` repeat (lib/operands.cc)
   const char
       *attributes; ///< "transpose_a? transpose_b?" : names, `?` where optional, with their kinds after `:`
   const char *summary;
@@ -54,5 +55,9 @@ std::optional<Attr> find_attr(std::string_view name);
 /// that can't know a result (const, read of a named type, ...) leave `types` as given.
 bool infer_types(Module &module, const Func *func, const Op &op, std::vector<const Type *> &types,
                  std::string &why);
+
+/// Whether the operands are of the kinds that the table asks for, and an explicit result fits them. `why` says
+/// what is wrong.
+bool operands_fit(Module &module, const Func *func, const Op &op, std::string &why);
 
 } // namespace spectra

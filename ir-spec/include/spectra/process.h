@@ -1,10 +1,16 @@
 // Running other programs: what micac and mica-link share. Nothing here touches a Spectra text.
 #pragma once
+#include <stdexcept>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace spectra {
+
+/// What the machine refuses, such as a temporary folder: nobody's fault here, and no fault of the program.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// A temporary folder (below $TMPDIR, else /tmp) that goes with the object.
 class TempFolder {
