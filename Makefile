@@ -58,8 +58,8 @@ $(B)/obj/mica-codegen/%.o: CPPFLAGS += -isystem $(shell $(LLVM_CONFIG) --include
     -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS
 $(foreach s,parse check grad fuse link driver,$(eval $(B)/obj/mica-$(s)/%.o: CPPFLAGS += -I mica-$(s)))
 
-# The math library's bitcode travels inside mica-codegen.
-$(B)/obj/mica-codegen/math.o: mica-codegen/math.s $(B)/lib/math.x86.bc
+# The math library's bitcode and the card's skeletons travel inside mica-codegen.
+$(B)/obj/mica-codegen/math.o: mica-codegen/math.s $(B)/lib/math.x86.bc $(B)/lib/math.nvptx.bc $(B)/lib/device.nvptx.bc
 	@mkdir -p $(@D)
 	$(CXX) -c -Wa,-I$(B)/lib $< -o $@
 

@@ -8,7 +8,13 @@ RUNTIME_ARCH   = -march=x86-64-v3
 MATH_FLAGS    := -std=c++20 -O2 -ffreestanding -ffp-contract=off -fno-builtin -fno-exceptions -fno-rtti -fno-math-errno $(WARN)
 MATH_HEADERS  := $(wildcard libmicart/math/*.h)
 
-RUNTIME := $(B)/lib/libmicart.a $(B)/lib/math.x86.bc $(B)/lib/math.nvptx.bc
+# Skeletons of kernels on the card (device/), as bitcode.
+DEVICE_FLAGS := --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -nogpuinc -std=c++20 -O2 -ffreestanding \
+                -ffp-contract=off -fno-builtin -fno-math-errno -fno-exceptions -fno-rtti $(WARN)
+DEVICE_BC    := $(patsubst libmicart/device/%.cc,$(B)/obj/libmicart/device/%.bc,$(wildcard libmicart/device/*.cc))
+LLVM_LINK    := $(shell $(LLVM_CONFIG) --bindir 2>/dev/null)/llvm-link
+
+RUNTIME := $(B)/lib/libmicart.a $(B)/lib/math.x86.bc $(B)/lib/math.nvptx.bc $(B)/lib/device.nvptx.bc
 
 # main.cc checks the processor, so it must run on every one; the AVX-512 clones need their own instructions.
 $(B)/obj/libmicart/host/main.o $(B)/obj/libmicart/host/start.o: RUNTIME_ARCH = -march=x86-64
@@ -30,6 +36,13 @@ $(B)/lib/math.x86.bc: libmicart/math/math.cc $(MATH_HEADERS)
 $(B)/lib/math.nvptx.bc: libmicart/math/math.cc $(MATH_HEADERS)
 	@mkdir -p $(@D)
 	$(CLANG) $(MATH_FLAGS) --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -nogpuinc -emit-llvm -c $< -o $@
+
+$(B)/obj/libmicart/device/%.bc: libmicart/device/%.cc $(wildcard libmicart/device/*.h) $(MATH_HEADERS)
+	@mkdir -p $(@D)
+	$(CLANG) $(DEVICE_FLAGS) -emit-llvm -c $< -o $@
+$(B)/lib/device.nvptx.bc: $(DEVICE_BC)
+	@mkdir -p $(@D)
+	$(LLVM_LINK) $^ -o $@
 
 # The runtime's units see its headers, which need the baseline's instructions.
 $(B)/obj/tests/unit/runtime_%.o: CPPFLAGS += -march=x86-64-v3 -ffp-contract=off

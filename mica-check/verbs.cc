@@ -13,6 +13,7 @@ enum class Family : uint8_t {
   cells,
   reduction,
   rows,
+  attention,
   steps,
   across,
   window,
@@ -105,10 +106,10 @@ const Row kRows[] = {
     {Verb::BatchNorm, 3, 6, Family::later, "BatchNorm(x, gamma, beta [, eps])"},
     {Verb::BatchStatistics, 4, 4, Family::later, "BatchStatistics(momentum, x, mean, variance)"},
     {Verb::Dropout, 3, 3, Family::later, "Dropout(x, p, address r)"},
-    {Verb::Attention, 4, 6, Family::later, "Attention(q, k, v, heads [, p, address r])"},
-    {Verb::CausalAttention, 4, 6, Family::later, "CausalAttention(q, k, v, heads [, p, address r])"},
-    {Verb::SelfAttention, 2, 4, Family::later, "SelfAttention(qkv, heads [, p, address r])"},
-    {Verb::CausalSelfAttention, 2, 4, Family::later, "CausalSelfAttention(qkv, heads [, p, address r])"},
+    {Verb::Attention, 4, 6, Family::attention, "Attention(q, k, v, heads [, p, address r])"},
+    {Verb::CausalAttention, 4, 6, Family::attention, "CausalAttention(q, k, v, heads [, p, address r])"},
+    {Verb::SelfAttention, 2, 4, Family::attention, "SelfAttention(qkv, heads [, p, address r])"},
+    {Verb::CausalSelfAttention, 2, 4, Family::attention, "CausalSelfAttention(qkv, heads [, p, address r])"},
     {Verb::Rotary, 3, 3, Family::later, "Rotary(x, heads, base)"},
 };
 
@@ -152,6 +153,7 @@ Operand check_verb_call(Checker &c, Verb verb, const Node &call, const Type *exp
   case Family::cells: return check_cells(c, verb, call);
   case Family::reduction: return check_reduction(c, verb, call);
   case Family::rows: return check_rows(c, verb, call);
+  case Family::attention: return check_attention(c, verb, call);
   case Family::steps: return check_steps(c, verb, call);
   case Family::across: return check_across(c, verb, call);
   case Family::window: return check_window_verb(c, verb, call);

@@ -96,6 +96,17 @@ Operand check_layout(Checker &, Verb verb, const Node &call, const Type *expecte
 Operand check_cells(Checker &, Verb verb, const Node &call);
 Operand check_reduction(Checker &, Verb verb, const Node &call);
 Operand check_rows(Checker &, Verb verb, const Node &call);
+Operand check_attention(Checker &, Verb verb, const Node &call);
+/// `p, address r` of a verb that drops cells.
+struct DropArguments {
+  spectra::Value *chance = nullptr; ///< the probability, f64, checked to lie in 0..1
+  spectra::Value *random = nullptr; ///< a pointer to the state
+  bool never = false;               ///< it is the constant 0: nothing is dropped and nothing drawn
+};
+/// Arguments `first` and the one behind it; false after an error.
+bool drop_arguments(Checker &, Verb verb, const Node &call, uint32_t first, DropArguments &arguments);
+/// What so many cells draw; nothing where the probability is 0.
+spectra::Value *reserve_draws(Checker &, const DropArguments &, int64_t cells, spectra::Place at);
 Operand check_steps(Checker &, Verb verb, const Node &call);
 Operand check_across(Checker &, Verb verb, const Node &call);
 Operand check_window_verb(Checker &, Verb verb, const Node &call);

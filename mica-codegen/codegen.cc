@@ -16,6 +16,7 @@ bool generate_all(spectra::Module &module, spectra::Diag &diag) {
   if (!lower_card_kernels(unit, diag)) return false;
   for (const spectra::Func *func : module.funcs)
     if (!func->external) emit_function(unit, *func);
+  finish_card(unit);
   emit_program_entry(unit);
   std::string assembly = emit_assembly(unit);
 

@@ -1,6 +1,6 @@
 // Type rules: one small function a rule of ops.yaml. They serve the verifier (does the text keep the rule?),
 // the builder (what does the result look like?) and mica-check's messages (why doesn't it fit?).
-#include "spectra/ops.h"
+#include "infer.h"
 
 #include <algorithm>
 
@@ -421,6 +421,8 @@ bool infer_types(Module &module, const Func *func, const Op &op, std::vector<con
   case TypeRule::gather: return gather(c);
   case TypeRule::row_pick: return row_pick(c);
   case TypeRule::loss: return loss(c);
+  case TypeRule::attention: return infer_attention(module, op, types, why);
+  case TypeRule::attention_gradient: return infer_attention_gradient(module, op, types, why);
   case TypeRule::all: return all_cells(c);
   case TypeRule::arg_all: return whole_arg(c, 0) && c.one(table.scalar(Scalar::i32, c.arg(0)->gpu));
   case TypeRule::rows_keep: return rows_keep(c);

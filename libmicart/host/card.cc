@@ -36,8 +36,15 @@ char *ring = nullptr; // kRingSlots pinned buffers
 CUevent_st *ring_free[kRingSlots];
 bool ring_used[kRingSlots];
 int ring_next = 0;
-mica_card_failure *failure_slot = nullptr; // on the card
+mica_card_failure *failure_slot = nullptr;  // on the card
+mica_card_failure *failure_found = nullptr; // its copy on the host, pinned
 Place last_launch = {nullptr, 0};
+void *scratch = nullptr;
+i64 scratch_size = 0;
+// Launches since the last wait that may fail, for the file of the place that is reported.
+constexpr u64 kFailing = 4096, kMostLaunches = (u64(1) << 24) - 2;
+const mica_kernel *failing[kFailing];
+u64 failing_count = 0, launch_number = 0;
 bool debug_tier = false;
 bool waiting_work = false;
 
@@ -68,7 +75,9 @@ void check(const char *file, int line, const char *what, CUresult result) {
   if (result != 0) fail_card(file, line, what, result);
 }
 
-// Where the first use of the card stands: the device, its context, stream, pool and the program's kernels.
+} // namespace
+
+// The device, its context, stream, pool and the program's kernels.
 void start_card(const char *file, int line) {
   if (started) return;
   if (const char *why = card_unavailable()) {
@@ -100,6 +109,8 @@ void start_card(const char *file, int line) {
                                    0));
   }
 }
+
+namespace {
 
 CUfunc_st *find_kernel(const char *file, int line, mica_kernel *kernel) {
   if (kernel->handle) return static_cast<CUfunc_st *>(kernel->handle);
@@ -157,14 +168,32 @@ CUdeviceptr device(const void *p) { return reinterpret_cast<CUdeviceptr>(p); }
   mica_fail(file, line, "%s", text.zero_ended());
 }
 
-// The failure that a kernel of the checked tier left in the slot.
-void report_slot(const char *file, int line) {
-  if (!failure_slot) return;
-  mica_card_failure found;
-  check(file, line, "the card failed",
-        driver.cuMemcpyDtoHAsync_v2(&found, device(failure_slot), sizeof found, stream));
-  check(file, line, "the card failed", driver.cuStreamSynchronize(stream));
+constexpr mica_card_failure kNoFailure = {~u64(0), 0, 0, {0, 0, 0}, 0, 0};
+
+// The slot, made at the first launch that may fail.
+void make_failure_slot(const char *file, int line) {
+  if (failure_slot) return;
+  CUdeviceptr address = 0;
+  void *pinned = nullptr;
+  check(file, line, "device memory could not be had",
+        driver.cuMemAllocAsync(&address, sizeof kNoFailure, stream));
+  check(file, line, "memory for the card's failures could not be had",
+        driver.cuMemHostAlloc(&pinned, sizeof kNoFailure, 0));
+  failure_found = static_cast<mica_card_failure *>(pinned);
+  *failure_found = kNoFailure;
+  check(file, line, "a copy to the card failed",
+        driver.cuMemcpyHtoDAsync_v2(address, failure_found, sizeof kNoFailure, stream));
+  check(file, line, "a copy to the card failed", driver.cuStreamSynchronize(stream));
+  failure_slot = reinterpret_cast<mica_card_failure *>(address);
+}
+
+// Reports the failure that a kernel left in the slot, as it was copied when the stream was waited for.
+void report_failure() {
+  const mica_card_failure &found = *failure_found;
+  u64 launch = found.key >> 40;
   if (found.key == ~u64(0)) return;
+  const mica_kernel *kernel = launch < kFailing ? failing[launch] : nullptr;
+  const char *file = kernel ? kernel->file : mica_program.file_count ? mica_program.files[0] : nullptr;
   int at = static_cast<int>(found.line);
   switch (found.kind) {
   case 1: mica_fail_division(file, at);
@@ -180,13 +209,17 @@ void report_slot(const char *file, int line) {
 
 void wait_for_stream(const char *file, int line) {
   double begin = seconds();
+  bool may_have_failed = failing_count != 0;
+  if (may_have_failed)
+    driver.cuMemcpyDtoHAsync_v2(failure_found, device(failure_slot), sizeof *failure_found, stream);
   CUresult result = driver.cuStreamSynchronize(stream);
   double end = seconds();
   counters.waited += end - begin;
   trace_span("wait", "card", begin, end, 0);
   waiting_work = false;
   if (result != 0) fail_card(file, line, "the card failed", result);
-  report_slot(file, line);
+  failing_count = 0;
+  if (may_have_failed) report_failure();
 }
 } // namespace
 
@@ -198,6 +231,8 @@ void finish_card() {
 } // namespace mica::rt
 
 using namespace mica::rt;
+
+void mica_card_start(void) { start_card(nullptr, 0); }
 
 void *mica_card_alloc(const char *file, int32_t line, int64_t size) {
   start_card(file, line);
@@ -292,9 +327,16 @@ void mica_card_copy(const char *file, int32_t line, void *to, const void *from, 
 
 void mica_card_launch(const char *file, int32_t line, mica_kernel *kernel, int32_t grid_x, int32_t grid_y,
                       int32_t grid_z, int32_t block, int64_t count, void **arguments) {
-  (void)count;
   start_card(file, line);
   if (grid_x <= 0 || grid_y <= 0 || grid_z <= 0) return; // nothing to compute
+  if (kernel->flags & 2) {
+    make_failure_slot(file, line);
+    if (failing_count > kMostLaunches) wait_for_stream(file, line); // the numbers start again
+    if (failing_count < kFailing) failing[failing_count] = kernel;
+    launch_number = failing_count++;
+    arguments[count - 2] = &failure_slot;
+    arguments[count - 1] = &launch_number;
+  }
   CUfunc_st *function = find_kernel(file, line, kernel);
   CUlaunchAttribute attributes[2] = {};
   CUlaunchConfig config = {};
@@ -335,18 +377,12 @@ void mica_card_wait(const char *file, int32_t line) {
   if (started) wait_for_stream(file, line);
 }
 
-void *mica_card_failures(void) {
-  if (failure_slot) return failure_slot;
-  start_card(nullptr, 0);
-  CUdeviceptr address = 0;
-  mica_card_failure clear = {};
-  clear.key = ~u64(0);
-  check(nullptr, 0, "device memory could not be had", driver.cuMemAllocAsync(&address, sizeof clear, stream));
-  check(nullptr, 0, "a copy to the card failed",
-        driver.cuMemcpyHtoDAsync_v2(address, &clear, sizeof clear, stream));
-  check(nullptr, 0, "a copy to the card failed", driver.cuStreamSynchronize(stream));
-  failure_slot = reinterpret_cast<mica_card_failure *>(address);
-  return failure_slot;
+void *mica_card_scratch(const char *file, int32_t line, int64_t size) {
+  start_card(file, line);
+  if (size <= scratch_size) return scratch;
+  mica_card_free(scratch);
+  scratch_size = size;
+  return scratch = mica_card_alloc(file, line, size);
 }
 
 void mica_card_tensor_map(const char *file, int32_t line, void *map, int32_t type, int32_t rank,

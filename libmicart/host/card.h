@@ -103,7 +103,8 @@ struct CardFacts {
   int multiprocessors = 0;
 };
 CardFacts card_facts(int number);
-bool precompiled_for(int major, int minor); // whether this compiler assembles for the generation
+void start_card(const char *file, int line); // at the first use; ends the program where there is no card
+bool precompiled_for(int major, int minor);  // whether this compiler assembles for the generation
 
 } // namespace mica::rt
 #endif

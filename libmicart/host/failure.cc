@@ -93,6 +93,8 @@ void install_signal_handlers() {
   action.sa_flags = SA_ONSTACK;
   action.sa_handler = on_arithmetic;
   sigaction(SIGFPE, &action, nullptr);
+  // Past a limit on a file's size a write fails in words; the signal would end the program without any.
+  signal(SIGXFSZ, SIG_IGN);
   // A program started with these ignored (nohup, a shell's background job) keeps them ignored.
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before = {};
@@ -165,6 +167,13 @@ void mica_fail_lossy(const char *file, int32_t line, const char *from, const cha
 
 void mica_fail_enum(const char *file, int32_t line, int64_t value, const char *type) {
   mica_fail(file, line, "%lld is no value of %s", static_cast<long long>(value), type);
+}
+
+void mica_fail_chance(const char *file, int32_t line, const char *verb, double p) {
+  Text shown;
+  put_shortest(shown, MICA_F64, __builtin_bit_cast(u64, p));
+  mica_fail(file, line, "`%s` drops with probability %s, and a probability lies from 0 to 1", verb,
+            shown.zero_ended());
 }
 
 void mica_fail_nil(const char *file, int32_t line) { report(file, line, "a nil pointer was followed"); }

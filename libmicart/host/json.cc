@@ -46,6 +46,7 @@ bool Json::read_string(Text &out) {
   if (!expect('"')) return false;
   while (at < end && *at != '"') {
     char c = *at++;
+    if (static_cast<u8>(c) < 0x20) failed = true; // no text of JSON holds such a byte as itself
     if (c != '\\') {
       out.put_char(c);
       continue;
@@ -65,7 +66,7 @@ bool Json::read_string(Text &out) {
         i64 low = read_unit(*this);
         unit = low < 0 ? -1 : 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
       }
-      if (unit < 0) {
+      if (unit <= 0) { // a zero would end the text early
         failed = true;
         return false;
       }

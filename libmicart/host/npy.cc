@@ -40,7 +40,8 @@ void put_numpy_shape(Text &out, const mica_tensor &t) {
   put_shape(out, t, "(", t.rank == 1 ? ",)" : ")");
 }
 
-// The text of a key's value in the header's dictionary: between the colon and the comma that ends it.
+// The text of a key's value in the header's dictionary: between the colon and the comma that ends it. False
+// where either is missing.
 bool find_value(const char *header, const char *key, Text &out) {
   Text quoted;
   quoted.putf("'%s':", key);
@@ -50,7 +51,8 @@ bool find_value(const char *header, const char *key, Text &out) {
   while (*at == ' ') at++;
   out.length = 0;
   int depth = 0;
-  for (; *at && !(depth == 0 && (*at == ',' || *at == '}')); at++) {
+  for (; !(depth == 0 && (*at == ',' || *at == '}')); at++) {
+    if (!*at || *at == '\n') return false;
     depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
     if (*at != ' ' && *at != '\'') out.put_char(*at);
   }
@@ -132,6 +134,7 @@ void load_npy(Place place, mica_string path, const mica_tensor &t) {
     mica_fail(place.file, place.line, "%s: is cut short: %lld bytes of %lld are there", shown,
               static_cast<long long>(file.length - prefix - length), static_cast<long long>(bytes));
   }
+  check_not_a_number(place, shown, t, base + prefix + length);
   store_tensor(place, t, base + prefix + length);
   unmap(file);
 }

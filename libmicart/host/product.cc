@@ -168,7 +168,7 @@ void mica_multiply(const struct mica_product *p) {
   // Many pairs are split over the threads whole; few large ones each use all threads.
   i64 work = p->m * p->n * (p->k > 0 ? p->k : 1);
   if (count >= mica_thread_count() || work < 65536) {
-    mica_parallel(run_batch, &batch, count, 65536 / work + 1);
+    mica_parallel(run_batch, &batch, count, 262144 / work + 1);
   } else {
     run_batch(&batch, 0, count);
   }

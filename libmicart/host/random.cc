@@ -11,6 +11,10 @@ void mica_seed(mica_random *r, int64_t seed) { *r = {static_cast<uint64_t>(seed)
 
 uint64_t mica_random_reserve(mica_random *r) { return r->counter++; }
 
+uint64_t mica_random_reserve_for(mica_random *r, double chance) {
+  return chance == 0 ? r->counter : mica_random_reserve(r);
+}
+
 // Unbiased by rejection: of the 2^64 draws those beyond the last whole multiple of n are drawn again, at the
 // next place.
 int64_t mica_random_int(const char *file, int32_t line, mica_random *r, int64_t n) {

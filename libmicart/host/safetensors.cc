@@ -1,10 +1,9 @@
 // .safetensors (https://github.com/huggingface/safetensors#format): eight bytes of the header's length, a
 // JSON header of names with dtype, shape and offsets, then the bytes. `random` is saved as two U64; int128 as
 // two U64 or I64 words.
-#include "tensors.h"
+#include "safetensors_header.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 namespace mica::rt {
@@ -33,83 +32,42 @@ void put_file_shape(Text &out, const mica_tensor &t) {
   out.put_char(']');
 }
 
-struct Reader {
+struct Loader {
   Place place;
   const char *path;
-  Mapping file;
-  [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 2, 3)));
+  [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 2, 3))) {
+    va_list arguments;
+    va_start(arguments, format);
+    fail_file(place, path, format, arguments);
+  }
+  const SavedEntry *matching(const SafetensorsHeader &header, const mica_tensor &t);
+  [[noreturn]] void fail_missing(const SafetensorsHeader &header, const char *name);
 };
 
-void Reader::fail(const char *format, ...) {
-  char message[2048];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
-  va_end(arguments);
-  mica_fail(place.file, place.line, "%s: %s", path, message);
+// Names the first of what the file holds, so that another program's file is known for what it is.
+void Loader::fail_missing(const SafetensorsHeader &header, const char *name) {
+  Text held;
+  for (i64 i = 0; i < header.count && i < 3; i++) held.putf("%s%s", i ? ", " : "", header.entries[i].name);
+  if (header.count > 3) held.putf(" and %lld others", static_cast<long long>(header.count - 3));
+  fail("holds nothing named %s; it holds %s", name, header.count ? held.zero_ended() : "nothing at all");
 }
 
-// The header's entry of one name.
-struct Entry {
-  Text dtype;
-  Text shape; // as "[2, 3]"
-  i64 begin = -1, end = -1;
-};
-
-// Reads an entry's object; unknown keys are skipped.
-void read_entry(Json &json, Entry &entry) {
-  json.expect('{');
-  if (json.take('}')) return;
-  Text key;
-  do {
-    json.read_string(key);
-    json.expect(':');
-    if (strcmp(key.zero_ended(), "dtype") == 0) {
-      json.read_string(entry.dtype);
-    } else if (strcmp(key.zero_ended(), "shape") == 0) {
-      entry.shape.length = 0;
-      entry.shape.put_char('[');
-      json.expect('[');
-      if (!json.take(']')) {
-        do {
-          if (entry.shape.length > 1) entry.shape.put(", ");
-          entry.shape.putf("%lld", static_cast<long long>(json.read_integer()));
-        } while (!json.failed && json.take(','));
-        json.expect(']');
-      }
-      entry.shape.put_char(']');
-    } else if (strcmp(key.zero_ended(), "data_offsets") == 0) {
-      json.expect('[');
-      entry.begin = json.read_integer();
-      json.expect(',');
-      entry.end = json.read_integer();
-      json.expect(']');
-    } else {
-      json.skip_value();
-    }
-  } while (!json.failed && json.take(','));
-  json.expect('}');
-}
-
-// Finds `name` in the header; false where it is not there.
-bool find_entry(Json json, const char *name, Entry &entry, bool &failed) {
-  bool found = false;
-  Text key;
-  json.expect('{');
-  if (json.take('}')) return false;
-  do {
-    json.read_string(key);
-    json.expect(':');
-    if (!json.failed && strcmp(key.zero_ended(), name) == 0) {
-      read_entry(json, entry);
-      found = true;
-    } else {
-      json.skip_value();
-    }
-  } while (!json.failed && !found && json.take(','));
-  if (!found) json.expect('}');
-  failed = json.failed;
-  return found && !json.failed;
+// The entry of t's name, which must have its type and shape.
+const SavedEntry *Loader::matching(const SafetensorsHeader &header, const mica_tensor &t) {
+  const SavedEntry *entry = header.find(t.name);
+  if (!entry) fail_missing(header, t.name);
+  const char *dtype = dtype_name(t.type);
+  if (!dtype)
+    mica_fail(place.file, place.line, "LoadTensors: %s is a %s, which cannot be loaded", t.name,
+              type_name(t.type));
+  if (strcmp(entry->dtype, dtype) != 0)
+    fail("%s is %s there, not %s (%s)", t.name, entry->dtype, dtype, type_name(t.type));
+  Text wanted, there;
+  put_file_shape(wanted, t);
+  put_saved_shape(there, *entry);
+  if (strcmp(wanted.zero_ended(), there.zero_ended()) != 0)
+    fail("%s is %s there, not %s", t.name, there.zero_ended(), wanted.zero_ended());
+  return entry;
 }
 } // namespace
 
@@ -151,50 +109,18 @@ void save_safetensors(Place place, mica_string path, i64 count, const mica_tenso
 void load_safetensors(Place place, mica_string path, i64 count, const mica_tensor *t) {
   Text name;
   name.put_string(path);
-  Reader reader = {place, name.zero_ended(), map_file(place.file, place.line, name.zero_ended())};
-  const char *base = static_cast<const char *>(reader.file.base);
-  u64 length = 0;
-  if (reader.file.length < 8)
-    reader.fail("is cut short: it has %lld bytes, no header", static_cast<long long>(reader.file.length));
-  memcpy(&length, base, 8);
-  if (length > static_cast<u64>(reader.file.length) - 8 || length > 100000000) {
-    reader.fail("is cut short or no .safetensors file: its header has %llu bytes, the file %lld",
-                static_cast<unsigned long long>(length), static_cast<long long>(reader.file.length));
+  Mapping file = map_file(place.file, place.line, name.zero_ended());
+  {
+    SafetensorsHeader header(place, name.zero_ended(), file);
+    Loader loader = {place, name.zero_ended()};
+    // Everything is checked before anything is written, so that a failure leaves no half-loaded model.
+    for (i64 i = 0; i < count; i++) {
+      const SavedEntry *entry = loader.matching(header, t[i]);
+      check_not_a_number(place, name.zero_ended(), t[i], header.data + entry->begin);
+    }
+    for (i64 i = 0; i < count; i++) store_tensor(place, t[i], header.data + header.find(t[i].name)->begin);
   }
-  Json json = {base + 8, base + 8 + length};
-  const char *data = base + 8 + length;
-  i64 data_bytes = reader.file.length - 8 - static_cast<i64>(length);
-  // Everything is checked before anything is written, so that a failure leaves no half-loaded model.
-  i64 *begins = static_cast<i64 *>(allocate(count * 8));
-  for (i64 i = 0; i < count; i++) {
-    Entry entry;
-    bool failed = false;
-    if (!find_entry(json, t[i].name, entry, failed)) {
-      if (failed) reader.fail("its header is damaged");
-      reader.fail("holds nothing named %s", t[i].name);
-    }
-    const char *dtype = dtype_name(t[i].type);
-    if (!dtype)
-      mica_fail(place.file, place.line, "LoadTensors: %s is a %s, which cannot be loaded", t[i].name,
-                type_name(t[i].type));
-    if (strcmp(entry.dtype.zero_ended(), dtype) != 0) {
-      reader.fail("%s is %s there, not %s (%s)", t[i].name, entry.dtype.zero_ended(), dtype,
-                  type_name(t[i].type));
-    }
-    Text shape;
-    put_file_shape(shape, t[i]);
-    if (strcmp(entry.shape.zero_ended(), shape.zero_ended()) != 0) {
-      reader.fail("%s is %s there, not %s", t[i].name, entry.shape.zero_ended(), shape.zero_ended());
-    }
-    i64 bytes = tensor_bytes(t[i]);
-    if (entry.begin < 0 || entry.end < entry.begin || entry.end - entry.begin != bytes)
-      reader.fail("its header is damaged at %s", t[i].name);
-    if (entry.end > data_bytes) reader.fail("is cut short: %s ends beyond the file", t[i].name);
-    begins[i] = entry.begin;
-  }
-  for (i64 i = 0; i < count; i++) store_tensor(place, t[i], data + begins[i]);
-  release(begins);
-  unmap(reader.file);
+  unmap(file);
 }
 
 } // namespace mica::rt

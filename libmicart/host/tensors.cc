@@ -41,6 +41,22 @@ void store_tensor(Place place, const mica_tensor &t, const void *from) {
   }
 }
 
+void check_not_a_number(Place place, const char *path, const mica_tensor &t, const void *from) {
+  if (strcmp(mica_program.tier, "checked") != 0) return;
+  if (t.type != MICA_F16 && t.type != MICA_BF16 && t.type != MICA_F32 && t.type != MICA_F64) return;
+  i64 width = type_size(t.type), cells = tensor_cells(t);
+  const char *at = static_cast<const char *>(from);
+  for (i64 i = 0; i < cells; i++, at += width) {
+    u64 bits = 0;
+    memcpy(&bits, at, static_cast<size_t>(width));
+    double value = float_from_bits(t.type, bits);
+    if (value != value) {
+      mica_fail(place.file, place.line, "LoadTensors: %s: cell %lld of %s is a not-a-number", path,
+                static_cast<long long>(i), t.name);
+    }
+  }
+}
+
 namespace {
 bool ends_with(mica_string path, const char *suffix) {
   i64 length = static_cast<i64>(strlen(suffix));

@@ -24,6 +24,9 @@ struct HostBytes {
 };
 void store_tensor(Place place, const mica_tensor &t, const void *from); // to the host's or the card's memory
 
+// The checked tier stops where a not-a-number enters the program: its operations report only those they make.
+void check_not_a_number(Place place, const char *path, const mica_tensor &t, const void *from);
+
 void save_safetensors(Place place, mica_string path, i64 count, const mica_tensor *t);
 void load_safetensors(Place place, mica_string path, i64 count, const mica_tensor *t);
 void save_npy(Place place, mica_string path, const mica_tensor &t);

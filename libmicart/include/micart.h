@@ -84,7 +84,7 @@ struct mica_kernel { // one kernel on the card; a unit defines its own as mutabl
   int32_t line;      //
   int32_t shared;    // bytes of dynamic shared memory
   int32_t cluster;   // blocks in a cluster along x, 0 or 1 for none
-  int32_t flags;     // 1: a cooperative launch
+  int32_t flags;     // 1: a cooperative launch; 2: takes the failure slot and the launch's number last
   const char *label; // what the trace calls it (e.g. "k3_train_mica_42_layernorm")
   void *handle;      // the runtime's; starts as null
 };
@@ -122,7 +122,9 @@ MICA_NORETURN void mica_fail_overflow(const char *file, int32_t line, const char
 MICA_NORETURN void mica_fail_lossy(const char *file, int32_t line, const char *from,
                                    const char *to); // `as` that loses
 MICA_NORETURN void mica_fail_enum(const char *file, int32_t line, int64_t value,
-                                  const char *type);              // `n as Color`, subranges
+                                  const char *type); // `n as Color`, subranges
+MICA_NORETURN void mica_fail_chance(const char *file, int32_t line, const char *verb,
+                                    double p);                    // a probability outside 0..1
 MICA_NORETURN void mica_fail_nil(const char *file, int32_t line); // a nil pointer was followed
 MICA_NORETURN void mica_fail_nan(const char *file, int32_t line,
                                  const char *operation); // a NaN made from numbers (checked)
@@ -244,6 +246,29 @@ struct mica_product {
 // Runs it on all threads; the bits depend on neither threads nor vector width.
 void mica_multiply(const struct mica_product *p);
 
+// ---- attention on the processor (numerics.md 2; the lines are in ir-spec/verbs)
+// ------------------------------------------------------------------------------------------------
+// For each of batch * heads heads of `width` columns: softmax(q k' / sqrt(width)) v, rows of a head `*_row`
+// cells apart, heads side by side in the columns, batches one after the other. No memory grows with queries *
+// keys. What a causal mask hides takes no part: query i sees the keys up to i + keys - queries.
+struct mica_attention {
+  const void *q, *k, *v; // [batch, queries or keys, columns]
+  void *y;               // [batch, queries, columns]
+  void *stats;    // [batch, heads, queries, 2]: what each row's softmax subtracts and divides by; null: not
+                  // wanted. The gradient reads it.
+  const void *dy; // the gradient of y, rows like y's
+  void *dq, *dk, *dv;                         // gradients: every cell is written
+  int64_t batch, heads, queries, keys, width; // any but width may be 0
+  int64_t q_row, k_row, v_row, y_row;         // cells from one row to the next
+  int64_t dq_row, dk_row, dv_row;             //
+  double p;                                   // dropped with this probability; 0 draws nothing
+  uint64_t draw_key, draw_counter;            // plane batch * heads + head (math/random.h)
+  int32_t type;                               // MICA_F32, MICA_F64
+  int32_t causal;                             // 0 or 1
+};
+void mica_attention(const struct mica_attention *call);          // y, stats
+void mica_attention_gradient(const struct mica_attention *call); // dq, dk, dv of q, k, v, stats, dy
+
 // ---- sums and the like on the processor (numerics.md 4)
 // ------------------------------------------------------------------- Up to 1024 cells: 16 lanes from +0,
 // cell i to lane i mod 16, then lanes +8, +4, +2, +1; longer: the sum of the sums of consecutive blocks of
@@ -286,6 +311,8 @@ int64_t mica_random_int(const char *file, int32_t line, struct mica_random *r,
 double mica_random_float(struct mica_random *r); // RandomFloat: [0, 1), 53 bits
 uint64_t
 mica_random_reserve(struct mica_random *r); // a draw: gives the counter that the verb uses, and adds one
+uint64_t mica_random_reserve_for(struct mica_random *r,
+                                 double chance); // the same; a chance of 0 draws nothing
 void mica_fill_uniform(int32_t type, void *x, int64_t count, double low, double high, uint64_t key,
                        uint64_t counter); // Uniform
 void mica_fill_normal(int32_t type, void *x, int64_t count, double mean, double deviation, uint64_t key,
@@ -316,13 +343,32 @@ void mica_card_launch(const char *file, int32_t line, struct mica_kernel *kernel
                       int32_t grid_y, int32_t grid_z, int32_t block, int64_t count,
                       void **arguments);             // arguments: pointers to each value, as cuLaunchKernel
 void mica_card_wait(const char *file, int32_t line); // waits for all queued work; reports its failures
-void *mica_card_failures(void); // the card's failure slot (numerics.md 13): struct mica_card_failure
-struct mica_card_failure {      // zero: none. A kernel keeps the lowest (launch, cell) by a 64-bit minimum of
-                                // `key`
-  uint64_t key;                 // ~0 when clear; launch number << 40 | cell, lowest wins
-  uint64_t kind;                // 1 division, 2 index, 3 overflow, 4 lossy, 5 NaN, 6 target, 7 nil
-  uint64_t line;                //
-  int64_t value[3];             // what the kind's message names
+void mica_card_start(void); // before the program's work: ends it where there is no card
+// What a variable holds of values on the card: `count` slots `host_step` bytes apart from `host` on, each for
+// `bytes` bytes that lie `card_step` apart from `card` on, in a range that all parts of the variable share.
+struct mica_card_part {
+  int64_t host, card, bytes, count, host_step, card_step;
+};
+// Gives `repeat` neighbouring variables, `host_step` bytes apart, zeroed memory of `bytes` each, and fills
+// their slots; the range's address, null of nothing.
+void *mica_card_place(const char *file, int32_t line, void *variable, int64_t repeat, int64_t host_step,
+                      int64_t bytes, const struct mica_card_part *parts, int64_t count);
+void mica_card_unplace(void *variable, const struct mica_card_part *parts,
+                       int64_t count); // gives it back; null does nothing
+void mica_card_copy_value(const char *file, int32_t line, void *to, const void *from, int64_t size,
+                          const struct mica_card_part *parts,
+                          int64_t count); // assigns a record or array: contents of slots, all else as it lies
+void *mica_card_scratch(const char *file, int32_t line,
+                        int64_t size); // memory for the launches until the next call; never given back
+// The card's failure slot (numerics.md 13). A kernel keeps that of the lowest launch since the last wait,
+// then of the lowest cell; the kernel's flag 2 asks mica_card_launch for the slot and the number as last
+// arguments.
+struct mica_card_failure {
+  uint64_t key;            // ~0 when clear; launch number << 40 | cell, lowest wins
+  uint64_t kind;           // 1 division, 2 index, 3 overflow, 4 lossy, 5 NaN, 6 target, 7 nil
+  uint64_t line;           //
+  int64_t value[3];        // what the kind's message names
+  uint32_t lock, reserved; // of the threads that write it
 };
 void mica_card_tensor_map(const char *file, int32_t line, void *map, int32_t type, int32_t rank,
                           void *address, const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,

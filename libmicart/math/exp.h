@@ -56,6 +56,16 @@ MICA_INLINE double exp_f64(double x) {
   return scale(whole(s.value), s.k);
 }
 
+// e^x of a float: one double is enough (found by trying all of them, tests/long/float32_functions.cc).
+MICA_INLINE double exp_for_f32(double x) {
+  x = limited(x, -200.0, 200.0);
+  double shifted = fma(x, kInvLn2, kShifter);
+  double n = shifted - kShifter;
+  double r = fma(-n, kLn2Low, fma(-n, kLn2High, x));
+  double y = 1.0 + fma(r * r, polynomial(kExp, r), r);
+  return y * double_of((bits_of(shifted) << 52) + bits_of(1.0)); // the low bits of `shifted` are n
+}
+
 // For arguments whose answers are far from a double's ends: one scaling, by the exponent alone.
 MICA_INLINE Pair exp_pair(Scaled s) {
   double factor = power_of_two(s.k);

@@ -5,7 +5,6 @@
 #include "basics.h"
 
 namespace mica::math {
-MICA_INLINE double exp_for_f32(double x) { return whole(exp_pair(exp_scaled(limited(x, -200.0, 200.0)))); }
 MICA_INLINE double sin_for_f32(float x) { return turn_sin(reduce_turn_f32(x), 0); }
 MICA_INLINE double cos_for_f32(float x) { return turn_sin(reduce_turn_f32(x), 1); }
 MICA_INLINE double tan_for_f32(float x) { return turn_tan(reduce_turn_f32(x)); }

@@ -1,4 +1,5 @@
 // Constants: strings, numbers, tables; the functions and variables that code refers to.
+#include "card/device.h"
 #include "spectra/unicode.h"
 #include "unit.h"
 
@@ -19,7 +20,8 @@ llvm::GlobalVariable *private_constant(Unit &unit, llvm::Constant *value, unsign
 
 } // namespace
 
-Unit::Unit(spectra::Module &s) : spectra(s), module(std::make_unique<llvm::Module>(s.name, context)) {
+Unit::Unit(spectra::Module &s, bool card)
+    : spectra(s), for_card(card), module(std::make_unique<llvm::Module>(s.name, context)) {
   // LLVM's remarks on what it did not vectorize are no news to the user.
   context.setDiagnosticHandlerCallBack(
       [](const llvm::DiagnosticInfo *info, void *) {
@@ -27,6 +29,7 @@ Unit::Unit(spectra::Module &s) : spectra(s), module(std::make_unique<llvm::Modul
       },
       nullptr);
   module->setSourceFileName(s.sources.empty() ? s.name : s.sources[0].name);
+  if (for_card) return;
   for (const spectra::SourceFile &source : s.sources) file_names.push_back(c_string(source.name));
   if (file_names.empty()) file_names.push_back(c_string(s.name));
   if (s.options.tier == "release") return;
@@ -39,6 +42,8 @@ Unit::Unit(spectra::Module &s) : spectra(s), module(std::make_unique<llvm::Modul
   compile_unit = debug->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Pascal83),
                                           debug_files[0], "micac 7.7.0", s.options.optimizes(), "", 0);
 }
+
+Unit::~Unit() = default;
 
 llvm::Constant *Unit::c_string(std::string_view text) {
   auto it = strings.find(text);
@@ -136,6 +141,9 @@ llvm::Function *Unit::function(const spectra::Func *func) {
 llvm::GlobalVariable *Unit::variable(std::string_view name) { return variables.find(name)->second; }
 
 std::pair<llvm::Value *, llvm::Value *> place_arguments(Unit &unit, Place place) {
+  if (unit.for_card)
+    return {unit.failures ? unit.failures : llvm::ConstantPointerNull::get(unit.pointer()),
+            llvm::ConstantInt::get(unit.i(32), place.line)};
   size_t file = place.file < unit.file_names.size() ? place.file : 0;
   return {unit.file_names[file], llvm::ConstantInt::get(unit.i(32), place.line)};
 }
@@ -149,7 +157,10 @@ void emit_failure(Unit &unit, Builder &b, llvm::Value *condition, const llvm::Tw
   b.CreateCondBr(condition, bad, good, metadata.createUnlikelyBranchWeights());
   b.SetInsertPoint(bad);
   fail(b);
-  b.CreateUnreachable();
+  if (unit.for_card)
+    b.CreateBr(good);
+  else
+    b.CreateUnreachable();
   b.SetInsertPoint(good);
 }
 

@@ -197,8 +197,9 @@ void FunctionEmitter::emit_while(const Op &op) {
 void FunctionEmitter::emit_return(const Op &op) {
   LValue answer = op.arg_count() ? arg(op, 0) : nullptr;
   for (const Arena &arena : arenas_) {
+    const char *free_it = arena.on_card ? "mica_card_free" : "mica_arena_free";
     if (!arena.keeper) {
-      call("mica_arena_free", b_.getVoidTy(), {arena.memory});
+      call(free_it, b_.getVoidTy(), {arena.memory});
       continue;
     }
     // Keep it for the next call where nobody has put one there meanwhile (a recursive call may have).
@@ -208,7 +209,7 @@ void FunctionEmitter::emit_return(const Op &op) {
     b_.CreateStore(arena.memory, arena.keeper);
     b_.CreateCondBr(b_.CreateIsNull(waiting), done, free);
     b_.SetInsertPoint(free);
-    call("mica_arena_free", b_.getVoidTy(), {waiting});
+    call(free_it, b_.getVoidTy(), {waiting});
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
   }

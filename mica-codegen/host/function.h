@@ -71,6 +71,7 @@ private:
   /// What the function returns to the runtime before it leaves.
   struct Arena {
     LValue memory, keeper; ///< keeper: where an arena waits for the next call; null: freed
+    bool on_card;
   };
 
   Unit &unit_;

@@ -84,7 +84,7 @@ void FunctionEmitter::emit_locals() {
       auto [file, line] = place_arguments(unit_, local.place);
       address = call("mica_arena", unit_.pointer(),
                      {file, line, b_.getInt64(static_cast<uint64_t>(size)), b_.getInt32(1)});
-      arenas_.push_back({address, nullptr});
+      arenas_.push_back({address, nullptr, false});
     } else {
       bool simple = !local.type->is_whole() && local.type->kind != TypeKind::record &&
                     local.type->kind != TypeKind::array;
@@ -97,6 +97,9 @@ void FunctionEmitter::emit_locals() {
         b_.CreateMemSet(address, b_.getInt8(0), static_cast<uint64_t>(size), llvm::Align(align));
     }
     locals_[local.name] = address;
+    if (has_card_parts(local.type))
+      arenas_.push_back(
+          {emit_card_place(unit_, b_, local.place, address, local.type, b_.getInt64(1)), nullptr, true});
     const bool frame = local.name.find('\'') != std::string_view::npos; // the compiler's own
     if (unit_.debug && frame && local.type->kind == TypeKind::record && llvm::isa<llvm::AllocaInst>(address))
       show_fields(*local.type->record, address, {}, true);

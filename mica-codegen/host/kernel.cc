@@ -1,6 +1,6 @@
 // What all kernels on the processor share: context, loops, cells in memory, collapsed spaces.
-#include "codegen.h"
 #include "kernel.h"
+#include "codegen.h"
 #include "spectra/ops.h"
 
 #include <llvm/IR/IntrinsicInst.h>
@@ -57,9 +57,9 @@ bool is_by_value(const spectra::Kernel &kernel, size_t i) {
     int64_t scalars = 0;
     for (const spectra::Attribute &a : kernel.attributes)
       if (a.key == spectra::Attr::scalars) scalars = std::get<int64_t>(a.value);
-    return static_cast<int64_t>(i) < scalars;
+    return static_cast<int64_t>(i) < scalars && !kernel.params[i]->gpu;
   }
-  return i < kernel.params.size() && kernel.params[i]->is_scalar();
+  return i < kernel.params.size() && kernel.params[i]->is_scalar() && !kernel.params[i]->gpu;
 }
 
 KernelEmitter::KernelEmitter(Unit &unit, const spectra::Kernel &kernel, const std::string &name)
@@ -68,6 +68,9 @@ KernelEmitter::KernelEmitter(Unit &unit, const spectra::Kernel &kernel, const st
       llvm::FunctionType::get(b_.getVoidTy(), {unit.pointer(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, *unit.module);
   function_->setDoesNotThrow();
+  // A function that launches thousands of kernels would grow by all of their bodies, and the optimizer's time
+  // with it.
+  function_->addFnAttr(llvm::Attribute::NoInline);
   values_.resize(unit.spectra.value_count, nullptr);
 }
 

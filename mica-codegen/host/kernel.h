@@ -63,6 +63,9 @@ protected:
   llvm::MDNode *access_group_ = nullptr; ///< of the parallel loop being emitted
 };
 
+/// The same for kernels that are the same function (kernel_key.cc).
+std::string kernel_key(const Unit &unit, const spectra::Kernel &kernel);
+
 /// How the items of a kernel are shared out: count of units, and the units that stay together.
 struct Share {
   int64_t count, grain;

@@ -44,9 +44,9 @@ private:
   LValue int64(int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); }
   LValue int32(int64_t v) { return b_.getInt32(static_cast<uint32_t>(v)); }
 
-  /// The kernel's function, made at its first launch.
+  /// The kernel's function, made at the first launch of this kernel or of one like it.
   Body once(const char *suffix, Share (*emit)(Unit &, const Kernel &, llvm::Function *&)) {
-    std::string key = std::string(kernel_.name) + suffix;
+    std::string key = kernel_key(unit_, kernel_) + suffix;
     static_assert(sizeof(Share) == 16);
     auto it = unit_.bodies.find(key);
     if (it == unit_.bodies.end()) {
@@ -57,12 +57,23 @@ private:
     return {it->second.function, {it->second.count, it->second.grain}};
   }
 
-  /// Words of the context on the stack: pointers and scalars, one each.
+  /// Memory on the stack that a call reads and that is free again after it: all launches of a function share
+  /// it, where they need no more than most do.
+  LValue words_on_stack(uint64_t count) {
+    constexpr uint64_t kShared = 24;
+    llvm::Function *f = b_.GetInsertBlock()->getParent();
+    llvm::AllocaInst *&shared = unit_.launch_words[f];
+    if (shared && count <= kShared) return shared;
+    Builder at_entry(&f->getEntryBlock(), f->getEntryBlock().begin());
+    llvm::AllocaInst *slots =
+        at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt64(std::max(count, kShared)), "context");
+    if (count <= kShared) shared = slots;
+    return slots;
+  }
+
+  /// Words of the context: pointers and scalars, one each.
   LValue context(llvm::ArrayRef<LValue> words) {
-    llvm::BasicBlock &entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-    Builder at_entry(&entry, entry.begin());
-    LValue slots = at_entry.CreateAlloca(b_.getInt64Ty(),
-                                         at_entry.getInt64(std::max<uint64_t>(words.size(), 1)), "context");
+    LValue slots = words_on_stack(words.size());
     for (size_t i = 0; i < words.size(); ++i) {
       LValue word = words[i];
       if (word->getType()->isIntegerTy(1)) word = b_.CreateZExt(word, b_.getInt8Ty());
@@ -313,35 +324,28 @@ private:
     // struct mica_product: 3 pointers, then 14 words, then 6 halves.
     std::vector<int64_t> numbers = {m, n,      k, a_columns, b_columns, n, 1, batch, 0, a_rows * a_columns,
                                     0, b_step, 0, m * n};
-    llvm::BasicBlock &entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-    Builder at_entry(&entry, entry.begin());
-    LValue slots = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt64(20), "product");
-    auto put = [&](size_t word, LValue v) {
-      b_.CreateStore(v, b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, word));
-    };
-    size_t results = kernel_.params.size();
-    put(0, operands_[0]);
-    put(1, operands_[1]);
-    put(2, operands_[results]);
-    for (size_t i = 0; i < numbers.size(); ++i) put(3 + i, int64(numbers[i]));
     auto pair = [](int64_t low, int64_t high) {
       return static_cast<int64_t>(static_cast<uint64_t>(low) | static_cast<uint64_t>(high) << 32);
     };
-    put(17, int64(pair(runtime_type(a), runtime_type(b))));
-    put(18, int64(pair(runtime_type(c), transpose_a)));
-    put(19, int64(pair(transpose_b, 0)));
+    numbers.push_back(pair(runtime_type(a), runtime_type(b)));
+    numbers.push_back(pair(runtime_type(c), transpose_a));
+    numbers.push_back(pair(transpose_b, 0));
+    LValue slots = words_on_stack(3 + numbers.size());
+    auto place = [&](size_t word) { return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, word); };
+    b_.CreateStore(operands_[0], place(0));
+    b_.CreateStore(operands_[1], place(1));
+    b_.CreateStore(operands_[kernel_.params.size()], place(2));
+    b_.CreateMemCpy(place(3), llvm::Align(8), unit_.int64s(numbers), llvm::Align(8), 8 * numbers.size());
     b_.CreateCall(unit_.runtime("mica_multiply", b_.getVoidTy(), {unit_.pointer()}), {slots});
     if (kernel_.body->ops.size() > 1) run_body(once(".epilogue", emit_epilogue), context(operands_));
   }
 
   /// Groups of pointers after the scalars; each group's cells in place.
   void emit_multi() {
-    auto it = unit_.bodies.find(std::string(kernel_.name));
+    std::string key = kernel_key(unit_, kernel_);
+    auto it = unit_.bodies.find(key);
     if (it == unit_.bodies.end())
-      it = unit_.bodies
-               .emplace(std::string(kernel_.name),
-                        Unit::KernelBody{emit_multi_kernel(unit_, kernel_), 0, 8192})
-               .first;
+      it = unit_.bodies.emplace(key, Unit::KernelBody{emit_multi_kernel(unit_, kernel_), 0, 8192}).first;
     size_t scalars = static_cast<size_t>(std::get<int64_t>(*find(kernel_, Attr::scalars)));
     size_t members = kernel_.params.size() - scalars;
     for (size_t group = scalars; members && group + members <= operands_.size(); group += members) {

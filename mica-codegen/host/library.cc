@@ -1,4 +1,5 @@
 // Operations that libmicart carries out: memory, strings, output, files, checks, random numbers.
+#include "card/card.h"
 #include "function.h"
 
 namespace mica::codegen {
@@ -56,6 +57,16 @@ bool FunctionEmitter::emit_check(const Op &op) {
         fail_with(f, "mica_fail_enum", {i, unit_.c_string(op.text(spectra::Attr::what))});
     });
     define(op.result(), arg(op, 0));
+    return true;
+  }
+  case OpCode::check_chance: {
+    LValue p = arg(op, 0);
+    LValue inside = b_.CreateAnd(b_.CreateFCmpOGE(p, llvm::ConstantFP::get(p->getType(), 0)),
+                                 b_.CreateFCmpOLE(p, llvm::ConstantFP::get(p->getType(), 1)));
+    emit_failure(unit_, b_, b_.CreateNot(inside), "outside", [&](Builder &f) {
+      fail_with(f, "mica_fail_chance", {unit_.c_string(op.text(spectra::Attr::what)), p});
+    });
+    define(op.result(), p);
     return true;
   }
   case OpCode::check_slice: {
@@ -138,7 +149,7 @@ void FunctionEmitter::emit_tensors(const Op &op, bool save) {
     field(8, b_.getInt32(static_cast<uint32_t>(runtime_type(type))));
     field(12, b_.getInt32(static_cast<uint32_t>(type->rank())));
     field(16, type->is_whole() ? unit_.int64s(type->sizes) : llvm::ConstantPointerNull::get(unit_.pointer()));
-    field(24, type->gpu ? b_.CreateLoad(unit_.pointer(), address) : address);
+    field(24, address);
     field(32, b_.getInt32(type->gpu));
     field(36, b_.getInt32(0));
   }
@@ -161,14 +172,17 @@ void FunctionEmitter::emit_arena(const Op &op) {
   b_.CreateStore(llvm::ConstantPointerNull::get(unit_.pointer()), keeper);
   b_.CreateCondBr(b_.CreateIsNull(kept), take, done);
   b_.SetInsertPoint(take);
-  LValue fresh = call("mica_arena", unit_.pointer(),
-                      {place_file(op), place_line(op), b_.getInt64(bytes), b_.getInt32(0)});
+  bool on_card = op.flag(spectra::Attr::gpu);
+  LValue fresh =
+      on_card ? call("mica_card_alloc", unit_.pointer(), {place_file(op), place_line(op), b_.getInt64(bytes)})
+              : call("mica_arena", unit_.pointer(),
+                     {place_file(op), place_line(op), b_.getInt64(bytes), b_.getInt32(0)});
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
   llvm::PHINode *memory = b_.CreatePHI(unit_.pointer(), 2);
   memory->addIncoming(kept, before);
   memory->addIncoming(fresh, take);
-  arenas_.push_back({memory, keeper});
+  arenas_.push_back({memory, keeper, on_card});
   define(op.result(), memory);
 }
 
@@ -183,18 +197,36 @@ bool FunctionEmitter::emit_library(const Op &op) {
   switch (op.code) {
   // memory
   case OpCode::new_: {
-    uint64_t size = static_cast<uint64_t>(spectra::size_of(op.result()->type->element));
+    const Type *type = op.result()->type->element;
+    if (type->is_device_or_whole() && type->gpu) { // the pointer is an address on the card
+      LValue bytes = b_.getInt64(static_cast<uint64_t>(type->cells() * spectra::scalar_bytes(type->scalar)));
+      result(call("mica_card_alloc", unit_.pointer(), {file, line, bytes}));
+      call("mica_card_zero", none, {file, line, value(op.result()), bytes});
+      return true;
+    }
+    uint64_t size = static_cast<uint64_t>(spectra::size_of(type));
     result(call("mica_new", unit_.pointer(), {file, line, b_.getInt64(size)}));
+    if (has_card_parts(type))
+      emit_card_place(unit_, b_, op.place(), value(op.result()), type, b_.getInt64(1));
     return true;
   }
   case OpCode::new_slice: {
     uint64_t size = static_cast<uint64_t>(spectra::size_of(op.result()->type->element));
     result(call("mica_new_array", pair, {file, line, int64(arg(op, 0), op.arg(0)->type), b_.getInt64(size)}));
+    if (const Type *type = op.result()->type->element; has_card_parts(type))
+      emit_card_place(unit_, b_, op.place(), first(value(op.result())), type, second(value(op.result())));
     return true;
   }
   case OpCode::dispose: {
     LValue p = arg(op, 0);
-    call("mica_dispose", none, {file, line, p->getType()->isStructTy() ? first(p) : p});
+    if (p->getType()->isStructTy()) p = first(p);
+    const Type *type = op.arg(0)->type->element;
+    if (type->is_device_or_whole() && type->gpu && op.arg(0)->type->kind == TypeKind::pointer) {
+      call("mica_card_free", none, {p});
+      return true;
+    }
+    if (has_card_parts(type)) emit_card_unplace(unit_, b_, p, type);
+    call("mica_dispose", none, {file, line, p});
     return true;
   }
   case OpCode::slice_length: result(second(arg(op, 0))); return true;
@@ -219,6 +251,10 @@ bool FunctionEmitter::emit_library(const Op &op) {
   case OpCode::copy_value:
   case OpCode::copy: {
     const Type *type = op.arg(0)->type->element;
+    if (op.code == OpCode::copy_value && has_card_parts(type)) {
+      emit_card_copy_value(unit_, b_, op.place(), arg(op, 0), arg(op, 1), type);
+      return true;
+    }
     uint64_t size = static_cast<uint64_t>(
         type->is_whole() ? type->cells() * spectra::scalar_bytes(type->scalar) : spectra::size_of(type));
     llvm::Align align(static_cast<uint64_t>(std::min<int64_t>(spectra::align_of(type), 8)));
@@ -321,7 +357,10 @@ bool FunctionEmitter::emit_library(const Op &op) {
   case OpCode::draw: {
     LValue draw = llvm::PoisonValue::get(unit_.type_of(op.result()->type));
     draw = b_.CreateInsertValue(draw, b_.CreateLoad(b_.getInt64Ty(), arg(op, 0)), 0); // the key stands first
-    result(b_.CreateInsertValue(draw, call("mica_random_reserve", b_.getInt64Ty(), {arg(op, 0)}), 1));
+    LValue counter = op.arg_count() > 1
+                         ? call("mica_random_reserve_for", b_.getInt64Ty(), {arg(op, 0), arg(op, 1)})
+                         : call("mica_random_reserve", b_.getInt64Ty(), {arg(op, 0)});
+    result(b_.CreateInsertValue(draw, counter, 1));
     return true;
   }
   default: return false;

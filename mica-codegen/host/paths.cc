@@ -32,12 +32,24 @@ FunctionEmitter::LValue FunctionEmitter::path_address(const Op &op) {
     else
       type = type->element;
   }
+  // What lives on the card is reached through its slot; a pointer to it is its address already.
+  bool in_slot = path.base != spectra::Path::Base::pointer || !path.steps.empty();
+  if (path.base == spectra::Path::Base::pointer && op.operands[0]->type->kind == TypeKind::pointer &&
+      type->is_device_or_whole() && type->gpu)
+    in_slot = false;
   int64_t offset = 0;
   auto flush = [&] {
     if (offset) base = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset));
     offset = 0;
   };
+  auto enter_card = [&] {
+    if (!in_slot || !type->is_device_or_whole() || !type->gpu) return;
+    flush();
+    base = load(type, base);
+    in_slot = false;
+  };
   for (const spectra::Path::Step &step : path.steps) {
+    enter_card();
     if (step.kind == spectra::Path::Step::Kind::field) {
       offset += spectra::field_offset(type->record, static_cast<int>(step.index));
       type = type->record->fields[static_cast<size_t>(step.index)].type;
@@ -68,6 +80,7 @@ FunctionEmitter::LValue FunctionEmitter::path_address(const Op &op) {
                : b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(stride)),
                                       base, i);
   }
+  enter_card();
   flush();
   return base;
 }

@@ -1,4 +1,5 @@
 // What stands once in a program: its variables, and what libmicart needs to know of it.
+#include "card/card.h"
 #include "spectra/stage.h"
 #include "unit.h"
 
@@ -83,6 +84,7 @@ void emit_program_entry(Unit &unit) {
       llvm::FunctionType::get(i32, false), llvm::GlobalValue::ExternalLinkage, "mica_main", *unit.module);
   main->setDoesNotThrow();
   Builder b(llvm::BasicBlock::Create(c, "entry", main));
+  emit_card_start(unit, b);
   b.CreateCall(unit.function(body));
   llvm::Value *code = b.getInt32(0);
   for (const char *name : {"program'exit", "program.exit"})

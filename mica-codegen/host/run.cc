@@ -25,6 +25,7 @@ public:
     if (name == "slice" || name == "slice_rows" || name == "row") return slice(name);
     if (name == "put") return put();
     if (name == "normal" || name == "uniform") return fill(name);
+    if (name == "attention" || name == "attention_gradient") return attention(name == "attention");
     if (name == "norm" || name == "joint_norm") return norm();
     if (name == "check_targets") return check_targets();
     if (name == "adamw_scalars") return adamw_scalars();
@@ -104,15 +105,7 @@ private:
   }
 
   void check_from(LValue from, int64_t size, int64_t count) {
-    LValue outside =
-        b_.CreateOr(b_.CreateICmpSLT(from, int64(0)), b_.CreateICmpSGT(from, int64(size - count)));
-    emit_failure(unit_, b_, outside, "outside", [&](Builder &fail) {
-      auto [file, line] = place_arguments(unit_, op_.place());
-      fail.CreateCall(
-          unit_.runtime("mica_fail_index", fail.getVoidTy(),
-                        {unit_.pointer(), unit_.i(32), unit_.i(64), unit_.i(64), unit_.i(64)}),
-          {file, line, from, fail.getInt64(0), fail.getInt64(static_cast<uint64_t>(size - count))});
-    });
+    emit_check_from(unit_, b_, op_.place(), from, size, count);
   }
 
   void slice(const std::string &name) { // x, from, result
@@ -157,6 +150,54 @@ private:
           b_.CreateExtractValue(v_[2], 1)});
   }
 
+  /// The call's record on the stack: q, k, v (or all three side by side), a probability and a draw where it
+  /// drops, then the results; the gradient has dy, y and the rows' numbers in front.
+  void attention(bool forward) {
+    std::vector<size_t> pointers;
+    LValue chance = llvm::ConstantFP::get(b_.getDoubleTy(), 0), key = int64(0), counter = int64(0);
+    for (size_t i = 0; i < op_.operands.size(); ++i) {
+      if (op_.operands[i]->type->kind == TypeKind::pointer) {
+        pointers.push_back(i);
+      } else if (op_.operands[i]->type->kind == TypeKind::draw) {
+        key = b_.CreateExtractValue(v_[i], 0);
+        counter = b_.CreateExtractValue(v_[i], 1);
+      } else {
+        chance = v_[i];
+      }
+    }
+    size_t first = forward ? 0 : 3;
+    bool packed = pointers.size() - first < 4;
+    size_t inputs = packed ? 1 : 3, last = first + inputs;
+    const Type *q = type(pointers[first]), *k = type(pointers[packed ? first : first + 1]);
+    int64_t heads = op_.integer(Attr::heads), columns = q->columns() / (packed ? 3 : 1);
+    auto rows = [](const Type *t) { return t->sizes[t->sizes.size() - 2]; };
+    int64_t batch = 1;
+    for (size_t d = 0; d + 2 < q->sizes.size(); ++d) batch *= q->sizes[d];
+    LValue null = llvm::ConstantPointerNull::get(unit_.pointer());
+    auto pointer = [&](size_t i) { return i < pointers.size() ? v_[pointers[i]] : null; };
+    auto part = [&](size_t from, size_t i) -> LValue { // of q, k, v or their gradients
+      if (!packed) return pointer(from + i);
+      return offset(pointer(from), int64(static_cast<int64_t>(i) * columns * bytes(q)));
+    };
+    LValue row = int64(packed ? 3 * columns : columns);
+    std::vector<LValue> words;
+    for (size_t i = 0; i < 3; ++i) words.push_back(part(first, i));
+    words.push_back(forward ? pointer(last) : pointer(1));     // y
+    words.push_back(forward ? pointer(last + 1) : pointer(2)); // the rows' numbers
+    words.push_back(forward ? null : pointer(0));              // dy
+    for (size_t i = 0; i < 3; ++i) words.push_back(forward ? null : part(last, i));
+    for (int64_t n : {batch, heads, rows(q), rows(k), columns / heads}) words.push_back(int64(n));
+    for (LValue w : {row, row, row, int64(columns), row, row, row}) words.push_back(w);
+    for (LValue w : {chance, key, counter}) words.push_back(w);
+    words.push_back(int64(runtime_type(q) | static_cast<int64_t>(op_.flag(Attr::causal)) << 32));
+    llvm::BasicBlock &entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+    Builder at_entry(&entry, entry.begin());
+    LValue record = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt64(words.size()), "attention");
+    for (size_t i = 0; i < words.size(); ++i)
+      b_.CreateStore(words[i], b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), record, i));
+    call(forward ? "mica_attention" : "mica_attention_gradient", b_.getVoidTy(), {record});
+  }
+
   void norm() { // whole values, then a pointer to the norm
     size_t count = op_.operands.size() - 1;
     llvm::BasicBlock &entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
@@ -197,6 +238,17 @@ private:
 };
 
 } // namespace
+
+void emit_check_from(Unit &unit, Builder &b, Place place, LValue from, int64_t size, int64_t count) {
+  auto int64 = [&](int64_t x) { return b.getInt64(static_cast<uint64_t>(x)); };
+  LValue outside = b.CreateOr(b.CreateICmpSLT(from, int64(0)), b.CreateICmpSGT(from, int64(size - count)));
+  emit_failure(unit, b, outside, "outside", [&](Builder &fail) {
+    auto [file, line] = place_arguments(unit, place);
+    fail.CreateCall(unit.runtime("mica_fail_index", fail.getVoidTy(),
+                                 {unit.pointer(), unit.i(32), unit.i(64), unit.i(64), unit.i(64)}),
+                    {file, line, from, int64(0), int64(size - count)});
+  });
+}
 
 void emit_run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<LValue> operands) {
   Run(unit, b, op, operands).emit();

@@ -66,6 +66,9 @@ llvm::Value *integer_division(Unit &unit, Builder &b, const Op &op, const Type *
       fail.CreateCall(unit.runtime("mica_fail_division", fail.getVoidTy(), {unit.pointer(), unit.i(32)}),
                       {file, line});
     });
+  // On the card the division goes on: by 1.
+  if (unit.for_card && (!constant || constant->isZero()))
+    y = b.CreateSelect(b.CreateICmpEQ(y, zero), llvm::ConstantInt::get(y->getType(), 1), y);
   if (!type->is_signed()) return remainder ? b.CreateURem(x, y) : b.CreateUDiv(x, y);
   if (constant && !constant->isMinusOne()) return remainder ? b.CreateSRem(x, y) : b.CreateSDiv(x, y);
   // x / -1 is -x, which wraps; the processor's own instruction would trap, so it divides by 1 there.
@@ -255,9 +258,10 @@ llvm::Value *compute(Unit &unit, Builder &b, const Op &op, const Type *type,
 /// Note [NaN bits]: LLVM folds an operation of constants that has no number for an answer to a NaN of its
 /// own choice, the processor chooses another. An operand that LLVM can't see through leaves it to the
 /// processor (numerics.md 12).
-llvm::Value *hidden(Builder &b, llvm::Value *v) {
+llvm::Value *hidden(const Unit &unit, Builder &b, llvm::Value *v) {
   llvm::FunctionType *type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
-  return b.CreateCall(llvm::InlineAsm::get(type, "", "=x,0", false), {v});
+  const char *constraint = !unit.for_card ? "=x,0" : v->getType()->isDoubleTy() ? "=d,0" : "=f,0";
+  return b.CreateCall(llvm::InlineAsm::get(type, "", constraint, false), {v});
 }
 
 /// The checked tier stops where numbers make a NaN.
@@ -288,7 +292,7 @@ llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<ll
   llvm::ConstantFP *folded = llvm::dyn_cast<llvm::ConstantFP>(result);
   if (folded && folded->isNaN()) {
     for (llvm::Value *&v : wide)
-      if (v->getType()->isFloatingPointTy()) v = hidden(b, v);
+      if (v->getType()->isFloatingPointTy()) v = hidden(unit, b, v);
     result = compute(unit, b, op, type, wide);
   }
   if (checked(unit)) check_nan(unit, b, op, result, wide);

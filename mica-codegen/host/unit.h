@@ -1,5 +1,6 @@
-// The host module being made: LLVM's context and module, and what every part of the code generator asks of
-// them.
+// A module being made: LLVM's context and module, and what every part of the code generator asks of them. The
+// host's is one; that of the card's kernels is another (card/device.h), so that the operations on scalars are
+// written once.
 #pragma once
 #include "spectra/module.h"
 
@@ -22,10 +23,14 @@ using spectra::Type;
 using spectra::TypeKind;
 using spectra::Value;
 
+struct Card;
+
 struct Unit {
-  explicit Unit(spectra::Module &spectra);
+  explicit Unit(spectra::Module &spectra, bool for_card = false);
+  ~Unit();
 
   spectra::Module &spectra;
+  const bool for_card;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::DIBuilder> debug; ///< null in tier release
@@ -65,8 +70,12 @@ struct Unit {
     int64_t count, grain;
   };
   std::map<std::string, KernelBody, std::less<>> bodies;
+  std::map<const llvm::Function *, llvm::AllocaInst *> launch_words; ///< see launch.cc
+  std::unique_ptr<Card> card;             ///< the kernels on the card; null where there are none
   llvm::Constant *card_kernels = nullptr; ///< table of `struct mica_kernel *`, made by card/
   uint64_t card_kernel_count = 0;
+  /// On the card: where a failure of the kernel being made is put (libmicart/device/failure.cc).
+  llvm::Value *failures = nullptr;
   std::map<std::string, llvm::GlobalVariable *, std::less<>> variables;
   std::map<std::string, llvm::Constant *, std::less<>> strings;
   std::map<std::string, llvm::Constant *, std::less<>> texts;
@@ -76,7 +85,8 @@ struct Unit {
 
 using Builder = llvm::IRBuilder<>;
 
-/// Arguments `const char *file, int32_t line` of a runtime call.
+/// Arguments `const char *file, int32_t line` of a runtime call. On the card, where no message is printed,
+/// the first is where the failure is put instead.
 std::pair<llvm::Value *, llvm::Value *> place_arguments(Unit &unit, Place place);
 
 /// libmicart's number of a cell type (enum mica_type).
@@ -95,7 +105,8 @@ llvm::Value *widen_half(Builder &b, llvm::Value *v, const Type *type);
 /// A float32 rounded to `type` where that is a half; anything else as it is.
 llvm::Value *narrow_half(Unit &unit, Builder &b, llvm::Value *v, const Type *type);
 
-/// Ends the block where `condition` holds with a call that does not return; goes on in a new block.
+/// Ends the block where `condition` holds with a call that does not return; goes on in a new block. On the
+/// card the call does return: the failure waits for the host, and what follows must be harmless.
 void emit_failure(Unit &unit, Builder &b, llvm::Value *condition, const llvm::Twine &name,
                   const std::function<void(Builder &)> &fail);
 
@@ -105,6 +116,8 @@ void emit_function(Unit &unit, const spectra::Func &func);
 // kernels*.cc
 /// Emits the launch of `op`'s kernel: arguments in, pointers to results.
 void emit_launch(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+/// Stops the program where `count` from `from` on do not lie within 0..size-1.
+void emit_check_from(Unit &unit, Builder &b, Place place, llvm::Value *from, int64_t size, int64_t count);
 /// Emits a `run` of a library routine.
 void emit_run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
 

@@ -159,7 +159,8 @@ private:
       bool computed = is_cell_work(*v->def) || is_row_work(*v->def) || code == OpCode::product ||
                       code == OpCode::gather || code == OpCode::scatter_rows || code == OpCode::normal ||
                       code == OpCode::uniform || code == OpCode::column_sum || code == OpCode::column_mean ||
-                      code == OpCode::sum_to || code == OpCode::to_gpu || code == OpCode::to_host;
+                      code == OpCode::sum_to || code == OpCode::to_gpu || code == OpCode::to_host ||
+                      code == OpCode::attention || code == OpCode::attention_gradient;
       if (!constant || !computed) continue;
       const Node &maker = *made[v];
       std::string location = location_of(module_, op);
@@ -349,6 +350,8 @@ private:
     case OpCode::put:
     case OpCode::normal:
     case OpCode::uniform: return lower_run(op);
+    case OpCode::attention:
+    case OpCode::attention_gradient: return lower_attention(op);
     case OpCode::norm: {
       Value *place = scalar_place(op, "norm");
       run_routine("norm", {home(op.arg(0)), place});
@@ -383,9 +386,10 @@ private:
     keep(op);
   }
 
-  bool needed(const Op &op) {
+  bool needed(const Op &op) { return needed(op.result()); }
+  bool needed(const Value *v) {
     if (outside_.empty()) index_uses();
-    return outside_.count(op.result()) > 0;
+    return outside_.count(v) > 0;
   }
 
   void replace_scalar(Op &op, Value *with) {
@@ -586,7 +590,19 @@ private:
   }
 
   void lower_call(Op &op) {
-    for (size_t i = 0; i < op.operands.size(); ++i) op.operands[i] = home(op.operands[i]);
+    const spectra::Func *callee = op.code == OpCode::call ? module_.find_func(op.symbol) : nullptr;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      Value *v = op.operands[i];
+      Value *there = home(v);
+      // Seen as what the callee takes: a variable may be tracked, a buffer never is, a parameter may be.
+      const Type *wanted = callee ? callee->body->args[i]->type : module_.types.pointer(v->type);
+      if (is_whole(v) && there->type != wanted) {
+        Op *view = build_.append(OpCode::view);
+        view->operands.push_back(there);
+        there = build_.add_result(view, wanted, v->name);
+      }
+      op.operands[i] = there;
+    }
     if (op.results.size() == 1 && is_whole(op.result())) {
       op.operands.push_back(home(op.result()));
       op.results.clear();
@@ -628,6 +644,21 @@ private:
     operands.push_back(target(op.result()));
     Op *run = run_routine(spectra::info(op.code).name, operands);
     for (Attr key : {Attr::rows, Attr::count, Attr::order})
+      if (const spectra::AttrValue *value = op.find(key)) run->set(key, *value);
+  }
+
+  /// Operands, then pointers to the results; the rows' numbers are left out where no way back reads them.
+  void lower_attention(Op &op) {
+    bool forward = op.code == OpCode::attention;
+    bool any = false;
+    for (const Value *v : op.results) any |= needed(v);
+    if (!any) return;
+    std::vector<Value *> operands;
+    for (Value *v : op.operands) operands.push_back(home(v));
+    for (Value *v : op.results)
+      if (!forward || v == op.results[0] || needed(v)) operands.push_back(target(v));
+    Op *run = run_routine(spectra::info(op.code).name, operands);
+    for (Attr key : {Attr::heads, Attr::causal})
       if (const spectra::AttrValue *value = op.find(key)) run->set(key, *value);
   }
 

@@ -135,12 +135,12 @@ void Reverse::operation(Region &r, size_t index) {
   case OpCode::while_: loop(r, index); return;
   default: break;
   }
-  if (op.results.size() != 1) return;
+  if (op.results.empty()) return; // of several results the first is the one that is differentiated
   Value *seed = take(op.result());
   if (!seed) return;
   Adjoint adjoint(*this, op, seed);
   if (!(cells_rule(adjoint) || functions_rule(adjoint) || layout_rule(adjoint) || products_rule(adjoint) ||
-        reductions_rule(adjoint) || rows_rule(adjoint)))
+        reductions_rule(adjoint) || rows_rule(adjoint) || attention_rule(adjoint)))
     throw std::logic_error(std::string("no gradient rule for ") + info(op.code).name);
 }
 

@@ -72,5 +72,6 @@ bool layout_rule(const Adjoint &a);
 bool products_rule(const Adjoint &a);
 bool reductions_rule(const Adjoint &a);
 bool rows_rule(const Adjoint &a);
+bool attention_rule(const Adjoint &a);
 
 } // namespace mica::grad

@@ -470,6 +470,11 @@ Program::Exit Program::operation(Frame &frame, const Op &op) {
   }
   std::vector<const Datum *> operands;
   for (const Value *v : op.operands) operands.push_back(&value(frame, v));
+  std::vector<Datum> results;
+  if (attention_operation(op, operands, results)) {
+    for (size_t i = 0; i < results.size(); ++i) frame.values[op.results[i]] = results[i];
+    return Exit::none;
+  }
   Datum result;
   std::string failure;
   if (whole_operation(op, operands, result, failure)) {

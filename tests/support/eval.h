@@ -109,4 +109,8 @@ bool cells_operation(const spectra::Op &op, const std::vector<const Datum *> &op
 bool whole_operation(const spectra::Op &op, const std::vector<const Datum *> &operands, Datum &result,
                      std::string &failure);
 
+/// Operations of several results; false where it is none of these.
+bool attention_operation(const spectra::Op &op, const std::vector<const Datum *> &operands,
+                         std::vector<Datum> &results);
+
 } // namespace mica::eval

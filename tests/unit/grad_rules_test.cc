@@ -199,6 +199,40 @@ TEST(GradRules, CrossEntropy) {
           "f64", 18);
 }
 
+TEST(GradRules, Attention) {
+  struct Shapes {
+    const char *q, *k, *y, *rows;
+    int heads;
+  };
+  constexpr Shapes kShapes[] = {{"4,6", "4,6", "4,6", "2,4,2", 2},
+                                {"2,5,4", "2,5,4", "2,5,4", "2,1,5,2", 1},
+                                {"1,3", "1,3", "1,3", "3,1,2", 3},
+                                {"2,3,4", "2,7,4", "2,3,4", "2,2,3,2", 2},
+                                {"2,7,4", "2,3,4", "2,7,4", "2,2,7,2", 2},
+                                {"1,4", "5,4", "1,4", "1,1,2", 1},
+                                {"2,2,3,2", "2,2,3,2", "2,2,3,2", "2,2,1,3,2", 1},
+                                {"0,4", "3,4", "0,4", "2,0,2", 2}};
+  for (const char *causal : {"", ", causal"})
+    for (const Shapes &s : kShapes)
+      check_case({"attention",
+                  "    %y, %rows = attention %a, %b, %c {heads=" + std::to_string(s.heads) + causal +
+                      "} : " + sizes_of(s.y) + ", " + sizes_of(s.rows) + "\n",
+                  {s.q, s.k, s.k}},
+                 sizes_of(s.y), 19);
+  struct Packed {
+    const char *x, *y, *rows;
+    int heads;
+  };
+  constexpr Packed kPacked[] = {{"5,12", "5,4", "2,5,2", 2}, {"2,3,9", "2,3,3", "2,1,3,2", 1}};
+  for (const char *causal : {"", ", causal"})
+    for (const Packed &s : kPacked)
+      check_case({"attention",
+                  "    %y, %rows = attention %a {heads=" + std::to_string(s.heads) + causal +
+                      "} : " + sizes_of(s.y) + ", " + sizes_of(s.rows) + "\n",
+                  {s.x}},
+                 sizes_of(s.y), 20);
+}
+
 /// Whatever the table says has a rule must have one: the reversal throws otherwise, so each is named above or
 /// here.
 TEST(GradRules, EveryRuleOfTheTableIsTested) {
@@ -222,7 +256,8 @@ TEST(GradRules, EveryRuleOfTheTableIsTested) {
                                       "row_sum",       "row_mean",
                                       "row_max",       "softmax",
                                       "log_softmax",   "row_pick",
-                                      "cross_entropy", "cross_entropy_sum"};
+                                      "cross_entropy", "cross_entropy_sum",
+                                      "attention"};
   const spectra::OpCode kAll[] = {
 #define SPECTRA_OP(name, ...) spectra::OpCode::name,
 #include "spectra/ops.inc"

@@ -93,22 +93,8 @@ TEST(Safetensors, WhatCanBeWrong) {
   other = t;
   other.type = MICA_F16;
   EXPECT_EXIT(load(file.path, {other}), ExitedWithCode(70), "x is F32 there, not F16 \\(float16\\)");
-  file.write(good.substr(0, good.size() - 1));
-  EXPECT_EXIT(load(file.path, {t}), ExitedWithCode(70), "is cut short: x ends beyond the file");
   EXPECT_EXIT(save("/dev/full", {t}), ExitedWithCode(70), "must end in .safetensors or .npy");
   EXPECT_EXIT(save(file.path, {t, t}), ExitedWithCode(70), "the name x stands twice");
-  // Cut anywhere, a file is refused in words.
-  for (size_t cut = 0; cut + 1 < good.size(); cut += 7) {
-    file.write(good.substr(0, cut));
-    EXPECT_EXIT(load(file.path, {t}), ExitedWithCode(70), "cut short|damaged|holds nothing");
-  }
-  file.write(
-      safetensors("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,99999999999]}}", "abc"));
-  EXPECT_EXIT(load(file.path, {t}), ExitedWithCode(70), "damaged at x");
-  file.write(safetensors("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],", "abc"));
-  EXPECT_EXIT(load(file.path, {t}), ExitedWithCode(70), "header is damaged");
-  file.write(safetensors(std::string(5000, '['), ""));
-  EXPECT_EXIT(load(file.path, {t}), ExitedWithCode(70), "header is damaged");
 }
 
 TEST(Safetensors, AFailureLeavesTheOldFile) {

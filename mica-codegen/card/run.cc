@@ -1,0 +1,172 @@
+// `run` on the card: routines of libmicart/device, kernels of their own whose sizes are arguments. The
+// operands are those of the operation of that name, with pointers for whole values, then pointers to the
+// results.
+#include "card.h"
+#include "device.h"
+
+namespace mica::codegen {
+namespace {
+
+using LValue = llvm::Value *;
+using spectra::Attr;
+
+constexpr int64_t kVectorBytes = 16;
+constexpr int64_t kTile = 32;         ///< a transposition's (libmicart/device/layout.cc)
+constexpr size_t kMostDimensions = 8; ///< of a permutation
+
+class CardRun {
+public:
+  CardRun(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<LValue> v)
+      : unit_(unit), b_(b), op_(op), v_(v) {}
+
+  void emit() {
+    std::string name = op_.text(Attr::name);
+    if (name == "normal" || name == "uniform") return fill(name);
+    if (name == "transpose" || name == "permute") return permute(name);
+    if (name == "concat") return concat();
+    if (name == "slice" || name == "slice_rows" || name == "row") return slice(name);
+    if (name == "put") return put();
+    throw std::logic_error("a routine that lower_card_kernels should have refused: " + name);
+  }
+
+private:
+  LValue int64(int64_t x) { return b_.getInt64(static_cast<uint64_t>(x)); }
+  const Type *type(size_t i) const {
+    const Type *t = op_.operands[i]->type;
+    return t->kind == TypeKind::pointer ? t->element : t;
+  }
+  static int64_t bytes(const Type *t) { return spectra::scalar_bytes(t->scalar); }
+  static std::string cell(const Type *t) { return spectra::scalar_name(t->scalar); }
+
+  void launch(const std::string &symbol, int64_t threads, std::vector<LValue> arguments) {
+    if (threads <= 0) return;
+    CardEntry entry = card_routine(unit_, symbol, op_);
+    entry.threads = kBlockThreads;
+    entry.blocks = (threads + kBlockThreads - 1) / kBlockThreads;
+    emit_card_launch(unit_, b_, op_.place(), entry, arguments, false);
+  }
+
+  void fill(const std::string &name) { // two scalars, the draw, the result
+    const Type *target = type(3);
+    LValue first = b_.CreateFPExt(v_[0], b_.getDoubleTy()), second = b_.CreateFPExt(v_[1], b_.getDoubleTy());
+    int64_t together = kVectorBytes / bytes(target);
+    launch("mica_" + name + "_" + cell(target), (target->cells() + together - 1) / together,
+           {v_[3], int64(target->cells()), first, second, b_.CreateExtractValue(v_[2], 0),
+            b_.CreateExtractValue(v_[2], 1)});
+  }
+
+  LValue index(size_t i) {
+    return b_.CreateIntCast(v_[i], b_.getInt64Ty(), op_.operands[i]->type->is_signed());
+  }
+  LValue offset(LValue base, LValue by) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, by); }
+  LValue call(const char *name, std::vector<LValue> arguments) {
+    auto [file, line] = place_arguments(unit_, op_.place());
+    arguments.insert(arguments.begin(), {file, line});
+    std::vector<llvm::Type *> types;
+    for (LValue v : arguments) types.push_back(v->getType());
+    return b_.CreateCall(unit_.runtime(name, b_.getVoidTy(), types), arguments);
+  }
+
+  /// rows of `width` bytes from (source + i * source_step) to (target + i * target_step); `at`: the largest
+  /// power of two that divides where they begin.
+  void copy_rows(LValue target, int64_t target_step, LValue source, int64_t source_step, int64_t width,
+                 int64_t rows, int64_t at) {
+    int64_t all = width | target_step | source_step | at;
+    if (unit_.card->aligned)
+      all |= kVectorBytes;
+    else
+      all |= bytes(type(0));
+    int64_t unit = std::min(kVectorBytes, all & -all);
+    if (!width || !rows) return;
+    launch("mica_copy_rows_" + std::to_string(unit), width / unit * rows,
+           {target, int64(target_step / unit), source, int64(source_step / unit), int64(width / unit),
+            int64(width / unit * rows)});
+  }
+
+  void concat() {
+    size_t last = op_.operands.size() - 1;
+    int64_t step = type(last)->columns() * bytes(type(last)), at = 0;
+    for (size_t i = 0; i < last; ++i) {
+      int64_t width = type(i)->columns() * bytes(type(i));
+      copy_rows(offset(v_[last], int64(at)), step, v_[i], width, width, type(last)->rows(), at);
+      at += width;
+    }
+  }
+
+  static int64_t row_bytes(const Type *t) { return t->sizes[0] ? t->cells() / t->sizes[0] * bytes(t) : 0; }
+
+  void slice(const std::string &name) { // x, from, result
+    const Type *x = type(0), *y = type(2);
+    LValue from = index(1);
+    if (name == "slice") {
+      emit_check_from(unit_, b_, op_.place(), from, x->columns(), y->columns());
+      copy_rows(v_[2], y->columns() * bytes(y), offset(v_[0], b_.CreateMul(from, int64(bytes(x)))),
+                x->columns() * bytes(x), y->columns() * bytes(y), y->rows(), bytes(x));
+      return;
+    }
+    emit_check_from(unit_, b_, op_.place(), from, x->sizes[0], name == "row" ? 1 : y->sizes[0]);
+    call("mica_card_copy",
+         {v_[2], offset(v_[0], b_.CreateMul(from, int64(row_bytes(x)))), int64(y->cells() * bytes(y))});
+  }
+
+  void put() { // dx, from, result
+    const Type *x = type(0), *y = type(2);
+    LValue from = index(1);
+    call("mica_card_zero", {v_[2], int64(y->cells() * bytes(y))});
+    int64_t size = x->cells() * bytes(x);
+    if (op_.flag(Attr::rows)) {
+      int64_t row = row_bytes(y);
+      emit_check_from(unit_, b_, op_.place(), from, y->sizes[0], row ? size / row : 0);
+      call("mica_card_copy", {offset(v_[2], b_.CreateMul(from, int64(row))), v_[0], int64(size)});
+      return;
+    }
+    emit_check_from(unit_, b_, op_.place(), from, y->columns(), x->columns());
+    copy_rows(offset(v_[2], b_.CreateMul(from, int64(bytes(y)))), y->columns() * bytes(y), v_[0],
+              x->columns() * bytes(x), x->columns() * bytes(x), x->rows(), bytes(y));
+  }
+
+  void permute(const std::string &name) {
+    const Type *from = type(0), *to = type(1);
+    std::string size = std::to_string(bytes(from));
+    if (!from->cells()) return;
+    size_t rank = from->sizes.size();
+    std::vector<int64_t> order;
+    if (name == "permute") order = *op_.integers(Attr::order);
+    bool last_two = name == "transpose";
+    if (!last_two && rank >= 2) {
+      last_two = order[rank - 1] == static_cast<int64_t>(rank) - 2 &&
+                 order[rank - 2] == static_cast<int64_t>(rank) - 1;
+      for (size_t d = 0; d + 2 < rank; ++d) last_two &= order[d] == static_cast<int64_t>(d);
+    }
+    if (last_two) {
+      int64_t rows = from->sizes[rank - 2], columns = from->sizes[rank - 1];
+      int64_t tiles = (rows + kTile - 1) / kTile * ((columns + kTile - 1) / kTile);
+      launch("mica_transpose_" + size, tiles * (from->cells() / (rows * columns)) * kBlockThreads,
+             {v_[1], v_[0], int64(rows), int64(columns)});
+      return;
+    }
+    std::vector<int64_t> strides(rank, 1);
+    for (size_t d = rank - 1; d-- > 0;) strides[d] = strides[d + 1] * from->sizes[d + 1];
+    std::vector<int64_t> words(2 * kMostDimensions, 1);
+    for (size_t d = 0; d < rank; ++d) {
+      words[kMostDimensions - rank + d] = to->sizes[d];
+      words[2 * kMostDimensions - rank + d] = strides[static_cast<size_t>(order[d])];
+    }
+    std::vector<uint64_t> bits(words.begin(), words.end());
+    launch("mica_permute_" + size, from->cells(),
+           {v_[1], v_[0], int64(from->cells()), llvm::ConstantDataArray::get(unit_.context, bits)});
+  }
+
+  Unit &unit_;
+  Builder &b_;
+  const Op &op_;
+  llvm::ArrayRef<LValue> v_;
+};
+
+} // namespace
+
+void emit_card_run(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<LValue> operands) {
+  CardRun(unit, b, op, operands).emit();
+}
+
+} // namespace mica::codegen
