@@ -33,7 +33,8 @@ int64_t times(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? kHuge : std::min(product, kHuge);
 }
 
-/// A record's layout is asked for often, and records hold records: computed again only where fields were added.
+/// A record's layout is asked for often, and records hold records: computed again only where fields were
+/// added.
 const Record::Layout &layout_of(const Record *record) {
   Record::Layout &layout = record->layout;
   if (layout.offsets.size() == record->fields.size()) return layout;

@@ -1,6 +1,6 @@
 // What all kernels on the processor share: context, loops, cells in memory, collapsed spaces.
-#include "codegen.h"
 #include "kernel.h"
+#include "codegen.h"
 #include "spectra/ops.h"
 
 #include <llvm/IR/IntrinsicInst.h>
