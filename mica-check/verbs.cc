@@ -14,6 +14,7 @@ enum class Family : uint8_t {
   reduction,
   rows,
   attention,
+  norms,
   steps,
   across,
   window,
@@ -101,11 +102,11 @@ const Row kRows[] = {
     {Verb::SaveTensors, 3, kAny, Family::files, "SaveTensors(file, \"name\", x, ...)"},
     {Verb::LoadTensors, 3, kAny, Family::files, "LoadTensors(file, \"name\", x, ...)"},
     {Verb::CausalMask, 1, 1, Family::later, "CausalMask(s)"},
-    {Verb::LayerNorm, 2, 4, Family::later, "LayerNorm(x, gamma [, beta] [, eps])"},
-    {Verb::RmsNorm, 2, 3, Family::later, "RmsNorm(x, gamma [, eps])"},
-    {Verb::BatchNorm, 3, 6, Family::later, "BatchNorm(x, gamma, beta [, eps])"},
-    {Verb::BatchStatistics, 4, 4, Family::later, "BatchStatistics(momentum, x, mean, variance)"},
-    {Verb::Dropout, 3, 3, Family::later, "Dropout(x, p, address r)"},
+    {Verb::LayerNorm, 2, 4, Family::norms, "LayerNorm(x, gamma [, beta] [, eps])"},
+    {Verb::RmsNorm, 2, 3, Family::norms, "RmsNorm(x, gamma [, eps])"},
+    {Verb::BatchNorm, 3, 6, Family::norms, "BatchNorm(x, gamma, beta [, eps])"},
+    {Verb::BatchStatistics, 4, 4, Family::norms, "BatchStatistics(momentum, x, mean, variance)"},
+    {Verb::Dropout, 3, 3, Family::norms, "Dropout(x, p, address r)"},
     {Verb::Attention, 4, 6, Family::attention, "Attention(q, k, v, heads [, p, address r])"},
     {Verb::CausalAttention, 4, 6, Family::attention, "CausalAttention(q, k, v, heads [, p, address r])"},
     {Verb::SelfAttention, 2, 4, Family::attention, "SelfAttention(qkv, heads [, p, address r])"},
@@ -154,6 +155,7 @@ Operand check_verb_call(Checker &c, Verb verb, const Node &call, const Type *exp
   case Family::reduction: return check_reduction(c, verb, call);
   case Family::rows: return check_rows(c, verb, call);
   case Family::attention: return check_attention(c, verb, call);
+  case Family::norms: return check_norms(c, verb, call);
   case Family::steps: return check_steps(c, verb, call);
   case Family::across: return check_across(c, verb, call);
   case Family::window: return check_window_verb(c, verb, call);

@@ -107,6 +107,7 @@ struct DropArguments {
 bool drop_arguments(Checker &, Verb verb, const Node &call, uint32_t first, DropArguments &arguments);
 /// What so many cells draw; nothing where the probability is 0.
 spectra::Value *reserve_draws(Checker &, const DropArguments &, int64_t cells, spectra::Place at);
+Operand check_norms(Checker &, Verb verb, const Node &call);
 Operand check_steps(Checker &, Verb verb, const Node &call);
 Operand check_across(Checker &, Verb verb, const Node &call);
 Operand check_window_verb(Checker &, Verb verb, const Node &call);

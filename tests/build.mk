@@ -36,9 +36,9 @@ $(B)/obj/tests/unit/codegen_%.o: CPPFLAGS += -isystem $(shell $(LLVM_CONFIG) --i
 # The headers of libmicart assume its baseline.
 $(B)/obj/tests/unit/runtime_%.o: CPPFLAGS += -march=x86-64-v3 -ffp-contract=off
 
-.PHONY: check check-manual update tests check-spec layering check-long $(foreach s,$(STAGES) driver run ir unit laws,check-$(s))
+.PHONY: check check-manual update tests check-spec layering check-files check-long $(foreach s,$(STAGES) driver run ir unit laws,check-$(s))
 tests: all $(B)/bin/mica-tests $(UNIT_TESTS) ## build the tests without running them
-check: tests check-spec layering ## build and run every test; the last line is `N passed, N failed`
+check: tests check-spec layering check-files check-manual ## build and run every test; the last line is `N passed, N failed`
 	@tests/run-shards --filter '$(CHECK_FILTER)' $(UNIT_TESTS) $(B)/bin/mica-tests
 $(foreach s,$(STAGES) driver run ir,check-$(s)): check-%: all $(B)/bin/mica-tests $(UNIT_TESTS)
 	@tests/run-shards --filter '$*.*' $(B)/bin/mica-tests $(filter %/unit-$*,$(UNIT_TESTS))
@@ -49,14 +49,17 @@ check-laws: all $(B)/bin/mica-tests ## round trip, pipe and repetition over the 
 update: all $(B)/bin/mica-tests ## rewrite the expectations of tests, and OPS.md, and list what changed
 	@cmp -s ir-spec/OPS.md $(B)/gen/OPS.md || { cp $(B)/gen/OPS.md ir-spec/ && echo 'updated ir-spec/OPS.md'; }
 	@MICA_UPDATE=1 $(B)/bin/mica-tests --gtest_brief=1 --gtest_filter='$(CHECK_FILTER)'
-check-manual: all ## the programs of the manual, compiled, run and compared
-	@tests/manual docs/language.md
+PAGES := docs/language.md docs/remarks.md $(wildcard */README.md)
+check-manual: all ## the programs of the manual and of the READMEs, compiled, run and compared
+	@tests/manual $(PAGES) > $(B)/manual.log || { cat $(B)/manual.log; exit 1; }
 check-long: tests ## the tests that take minutes
 	@set -e; for t in $(wildcard tests/long/*.sh); do echo "== $$t"; sh $$t; done
 
 # ---- the specification's pages and the layers ---------------------------------------------------------------------
 check-spec: $(B)/gen/spectra/ops.inc ## OPS.md is what ops.yaml says (the examples are parsed by the units)
 	@cmp -s ir-spec/OPS.md $(B)/gen/OPS.md || { echo "ir-spec/OPS.md is not what ops.yaml says: cp $(B)/gen/OPS.md ir-spec/"; exit 1; }
+check-files: ## the files that other programs made are the ones that are checked in
+	@for f in tests/data tests/outside; do (cd $$f && sha256sum --quiet -c checksums.txt) || exit 1; done
 layering: ## no stage includes another's headers; LLVM in mica-codegen, CLI11 in mains, yaml-cpp in gen, driver, runtime
 	@tests/layering
 
@@ -68,14 +71,14 @@ compile_commands.json: ## for clangd and other tools
 	@$(MAKE) --no-print-directory -Bnk tests 2>/dev/null | tests/compile-commands > $@
 
 # ---- showing it ---------------------------------------------------------------------------------------------------
-DEMO_STEPS ?= 4000
-demo: ## set up, build, train a character model on the processor and show what it writes
+DEMO_STEPS ?= 1000
+demo: ## set up, build, train a GPT over bytes on the processor and show what it writes
 	@.ci/setup
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@echo 'micac --device cpu --optimize O2 examples/charmlp/charmlp.mica -o $(B)/charmlp'
-	@$(B)/bin/micac --device cpu --optimize O2 examples/charmlp/charmlp.mica -o $(B)/charmlp
+	@echo 'micac --device cpu --optimize O3 examples/chargpt/chargpt.mica -o $(B)/chargpt'
+	@$(B)/bin/micac --device cpu --optimize O3 --remarks none examples/chargpt/chargpt.mica -o $(B)/chargpt
 	@rm -f $(B)/demo.safetensors
-	@echo '$(B)/charmlp examples/data/shakespeare.txt $(DEMO_STEPS)'
-	@$(B)/charmlp examples/data/shakespeare.txt $(DEMO_STEPS) $(B)/demo.safetensors
+	@echo '$(B)/chargpt examples/data/shakespeare.txt $(DEMO_STEPS)'
+	@$(B)/chargpt examples/data/shakespeare.txt $(DEMO_STEPS) $(B)/demo.safetensors
 bench: all ## measure against C and print the table (bench/README.md)
 	@bench/run.sh

@@ -235,6 +235,22 @@ bool row_pick(Context &c) {
   return c.one(c.table().with_sizes(c.arg(0), c.arg(1)->sizes));
 }
 
+/// x, then a vector of its columns each, then one number.
+bool norm(Context &c) {
+  if (!whole_arg(c, 0)) return false;
+  const Type *x = c.arg(0);
+  int last = c.op.arg_count() - 1;
+  for (int i = 0; i < last; ++i) {
+    if (!c.arg(i)->is_float()) return c.fail("a normalization works on floats, not " + to_source(c.arg(i)));
+    if (i && c.arg(i)->sizes != Sizes{x->columns()})
+      return c.fail("a normalization needs a vector of a cell for each column: " + shape_text(x) + " and " +
+                    shape_text(c.arg(i)));
+    if (c.arg(i)->gpu != x->gpu) return c.fail("operands live on the host and on the card");
+  }
+  if (!c.arg(last)->is_scalar()) return c.fail("an epsilon is one number, not " + to_source(c.arg(last)));
+  return c.one(x);
+}
+
 bool loss(Context &c) {
   if (!whole_arg(c, 0) || !integer_arg(c, 1) || !rows_match(c, c.arg(0), c.arg(1))) return false;
   if (!c.arg(0)->is_float()) return c.fail("cross_entropy needs float logits, not " + to_source(c.arg(0)));
@@ -351,7 +367,7 @@ bool launch(Context &c) {
     const Type *want =
         i < kernel->params.size() ? kernel->params[i] : kernel->results[i - kernel->params.size()];
     const Type *got = c.op.operands[i]->type;
-    bool scalar = i < kernel->params.size() && want->is_scalar();
+    bool scalar = i < kernel->params.size() && (want->is_scalar() || want->kind == TypeKind::draw);
     if (scalar && got == want) continue;
     if (got->kind == TypeKind::pointer && c.table().untracked(got->element) == want) continue;
     return c.fail("operand " + std::to_string(i + 1) + " of @" + std::string(kernel->name) + " is " +
@@ -421,6 +437,7 @@ bool infer_types(Module &module, const Func *func, const Op &op, std::vector<con
   case TypeRule::gather: return gather(c);
   case TypeRule::row_pick: return row_pick(c);
   case TypeRule::loss: return loss(c);
+  case TypeRule::norm: return norm(c);
   case TypeRule::attention: return infer_attention(module, op, types, why);
   case TypeRule::attention_gradient: return infer_attention_gradient(module, op, types, why);
   case TypeRule::all: return all_cells(c);

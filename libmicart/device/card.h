@@ -28,6 +28,12 @@ MICA_INLINE u32 thread() { return __nvvm_read_ptx_sreg_tid_x(); }
 MICA_INLINE u32 block() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 MICA_INLINE u32 block_threads() { return __nvvm_read_ptx_sreg_ntid_x(); }
 MICA_INLINE u64 global_thread() { return static_cast<u64>(block()) * block_threads() + thread(); }
+/// An integer of a type that rows are numbered by: int32 (4), int64 (8), uint8 (1).
+MICA_INLINE i64 read_id(const void *ids, i64 bytes, i64 i) {
+  return bytes == 4   ? static_cast<const i32 *>(ids)[i]
+         : bytes == 8 ? static_cast<const i64 *>(ids)[i]
+                      : static_cast<i64>(static_cast<const u8 *>(ids)[i]);
+}
 MICA_INLINE void wait_for_block() { __syncthreads(); }
 
 } // namespace mica::device

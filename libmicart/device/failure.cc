@@ -1,22 +1,10 @@
 // Failures inside kernels (numerics.md 13): the slot keeps that of the lowest launch, then of the lowest
 // cell, whatever order the threads come in, so that every run reports the same. The host reads it when it
 // waits.
-#include "card.h"
+#include "failure.h"
 
 namespace mica::device {
 namespace {
-
-/// micart.h, struct mica_card_failure.
-struct Slot {
-  u64 key, kind, line;
-  i64 value[3];
-  u32 lock, reserved;
-};
-/// What mica-codegen passes in place of a file's name.
-struct Failures {
-  Slot *slot;
-  u64 launch, cell;
-};
 
 void report(const Failures *at, u64 kind, i32 line, i64 a, i64 b, i64 c) {
   Slot *slot = at->slot;

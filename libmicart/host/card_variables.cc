@@ -1,4 +1,5 @@
-// Variables that hold values on the card: where their slots are, memory for them, assignment.
+// Variables that hold values on the card: where their slots are, memory for them, assignment; tables for
+// launches.
 #include "card.h"
 
 #include <string.h>
@@ -52,4 +53,19 @@ void mica_card_copy_value(const char *file, int32_t line, void *to, const void *
   i = 0;
   for_slots(parts, count, [&](i64 host, i64, i64) { slot(to, host) = own[i++]; });
   release(own);
+}
+
+void *mica_card_bring_table(const char *file, int32_t line, mica_card_table *table, const int64_t *words,
+                            int64_t count) {
+  i64 bytes = count * static_cast<i64>(sizeof *words);
+  if (table->card && table->count == count && memcmp(table->words, words, static_cast<size_t>(bytes)) == 0)
+    return table->card;
+  if (!table->card) {
+    table->card = mica_card_alloc(file, line, bytes);
+    table->words = static_cast<int64_t *>(allocate(bytes));
+    table->count = count;
+  }
+  memcpy(table->words, words, static_cast<size_t>(bytes));
+  mica_card_copy_up(file, line, table->card, words, bytes);
+  return table->card;
 }

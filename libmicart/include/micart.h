@@ -216,9 +216,9 @@ void mica_stack_clear(struct mica_stack *stack); // empties it, keeps its memory
 
 // ---- threads
 // -----------------------------------------------------------------------------------------
-// Splits [0, count) into one contiguous range for each thread, each a multiple of `grain` but the last, and
-// waits. Which ranges there are depends on the number of threads: the caller's body must give the same bits
-// for any split at multiples of grain. Calls from within a body run on the calling thread.
+// Splits [0, count) into ranges that the threads share, each a multiple of `grain` but the last, and waits.
+// Which ranges there are depends on the number of threads and on chance: the caller's body must give the same
+// bits for any split at multiples of grain. Calls from within a body run on the calling thread.
 void mica_parallel(void (*body)(void *context, int64_t begin, int64_t end), void *context, int64_t count,
                    int64_t grain);
 int32_t mica_thread_count(void); // threads=N, or the number of cores this process may use
@@ -360,6 +360,14 @@ void mica_card_copy_value(const char *file, int32_t line, void *to, const void *
                           int64_t count); // assigns a record or array: contents of slots, all else as it lies
 void *mica_card_scratch(const char *file, int32_t line,
                         int64_t size); // memory for the launches until the next call; never given back
+struct mica_card_table {               // words that a launch reads on the card; starts as all zero
+  void *card;                          //
+  int64_t *words;                      // what lies there
+  int64_t count;                       //
+};
+void *
+mica_card_bring_table(const char *file, int32_t line, struct mica_card_table *table, const int64_t *words,
+                      int64_t count); // the words' address on the card; brought there where they changed
 // The card's failure slot (numerics.md 13). A kernel keeps that of the lowest launch since the last wait,
 // then of the lowest cell; the kernel's flag 2 asks mica_card_launch for the slot and the number as last
 // arguments.

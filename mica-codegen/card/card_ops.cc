@@ -19,6 +19,8 @@ public:
   void launch() {
     auto found = unit_.card->kernels.find(op_.symbol);
     const CardKernel &kernel = found->second;
+    const spectra::Kernel *form = unit_.spectra.find_kernel(op_.symbol);
+    if (form->form == spectra::KernelForm::multi) return multi(kernel, *form);
     std::vector<LValue> words(operands_.begin(), operands_.end());
     bool empty = true;
     for (const CardEntry &entry : kernel.entries) empty &= entry.blocks == 0;
@@ -26,6 +28,28 @@ public:
     if (kernel.scratch) words.push_back(call("mica_card_scratch", unit_.pointer(), {int64(kernel.scratch)}));
     for (const CardEntry &entry : kernel.entries)
       if (entry.blocks) emit_card_launch(unit_, b_, op_.place(), entry, words, kernel.fails);
+  }
+
+  /// The scalars, nothing for the members, and the table of all groups.
+  void multi(const CardKernel &kernel, const spectra::Kernel &form) {
+    MultiShape s = multi_shape(form);
+    std::vector<LValue> words(operands_.begin(), operands_.begin() + static_cast<long>(s.scalars));
+    std::vector<LValue> table{nullptr};
+    int64_t pieces = 0, groups = 0;
+    for (size_t group = s.scalars; s.members && group + s.members <= operands_.size(); group += s.members) {
+      int64_t cells = op_.operands[group]->type->element->cells();
+      table.insert(table.end(), {int64(pieces), int64(cells)});
+      for (size_t m = 0; m < s.members; ++m) table.push_back(operands_[group + m]);
+      pieces += multi_pieces(cells);
+      ++groups;
+    }
+    if (!pieces) return;
+    table[0] = int64(groups);
+    words.insert(words.end(), s.members, llvm::ConstantPointerNull::get(unit_.pointer()));
+    words.push_back(emit_card_table(unit_, b_, op_.place(), table));
+    CardEntry entry = kernel.entries[0];
+    entry.blocks = pieces;
+    emit_card_launch(unit_, b_, op_.place(), entry, words, kernel.fails);
   }
 
   void copy() {
@@ -56,6 +80,23 @@ private:
 };
 
 } // namespace
+
+LValue emit_card_table(Unit &unit, Builder &b, Place place, llvm::ArrayRef<LValue> words) {
+  llvm::BasicBlock &first = b.GetInsertBlock()->getParent()->getEntryBlock();
+  Builder at_entry(&first, first.begin());
+  LValue table = at_entry.CreateAlloca(b.getInt64Ty(), at_entry.getInt64(words.size()), "table");
+  for (size_t i = 0; i < words.size(); ++i)
+    b.CreateStore(words[i], b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), table, i));
+  // struct mica_card_table: what was brought there last.
+  llvm::ArrayType *type = llvm::ArrayType::get(b.getInt64Ty(), 3);
+  auto *kept = new llvm::GlobalVariable(*unit.module, type, false, llvm::GlobalValue::InternalLinkage,
+                                        llvm::Constant::getNullValue(type), "table");
+  auto [file, line] = place_arguments(unit, place);
+  llvm::FunctionCallee bring =
+      unit.runtime("mica_card_bring_table", unit.pointer(),
+                   {unit.pointer(), b.getInt32Ty(), unit.pointer(), unit.pointer(), b.getInt64Ty()});
+  return b.CreateCall(bring, {file, line, kept, table, b.getInt64(words.size())});
+}
 
 void emit_card_launch(Unit &unit, Builder &b, Place place, const CardEntry &entry,
                       llvm::ArrayRef<LValue> arguments, bool fails) {

@@ -16,6 +16,9 @@ llvm::Type *cell_type(Unit &unit, const Type *type) {
   return type->is_bool() ? unit.i(8) : unit.scalar_type(type->scalar);
 }
 int64_t cell_bytes(const Type *type) { return spectra::scalar_bytes(type->scalar); }
+llvm::Align alignment(const Type *type, int64_t cells) {
+  return llvm::Align(static_cast<uint64_t>(std::min(kVectorBytes, cells * cell_bytes(type))));
+}
 
 } // namespace
 
@@ -70,6 +73,12 @@ std::vector<LValue> CellGroup::offsets(Builder &b, LValue group, int64_t count) 
   return out;
 }
 
+LValue CellGroup::cell_address(Builder &b, LValue base, LValue at, const Type *type, size_t v, int64_t i) {
+  if (int64_t step = flat_.accesses[v].strides.back() * i)
+    at = b.CreateNSWAdd(at, b.getInt64(static_cast<uint64_t>(step)));
+  return b.CreateInBoundsGEP(cell_type(card_.device, type), base, at);
+}
+
 /// Whether value `v`'s cells of a group lie side by side, aligned as a whole.
 bool CellGroup::is_vector(size_t v, int64_t count) const {
   const std::vector<int64_t> &strides = flat_.accesses[v].strides;
@@ -77,20 +86,21 @@ bool CellGroup::is_vector(size_t v, int64_t count) const {
   return std::all_of(strides.begin(), strides.end() - 1, [&](int64_t s) { return s % count == 0; });
 }
 
-void CellGroup::emit(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group, int64_t count,
-                     llvm::ArrayRef<LValue> acc, CardFunction *failing) {
+std::vector<std::vector<LValue>> CellGroup::compute(Builder &b, llvm::ArrayRef<LValue> arguments,
+                                                    LValue group, int64_t count, llvm::ArrayRef<LValue> acc,
+                                                    CardFunction *failing) {
+  return compute_at(b, arguments, offsets(b, group, count), group, count, acc, failing);
+}
+
+std::vector<std::vector<LValue>> CellGroup::compute_at(Builder &b, llvm::ArrayRef<LValue> arguments,
+                                                       const std::vector<LValue> &at, LValue group,
+                                                       int64_t count, llvm::ArrayRef<LValue> acc,
+                                                       CardFunction *failing) {
   Unit &unit = card_.device;
   size_t params = kernel_.params.size();
   size_t cells = static_cast<size_t>(count);
-  std::vector<LValue> at = offsets(b, group, count);
   auto address = [&](const Type *type, size_t v, int64_t i) {
-    LValue index = at[v];
-    if (int64_t step = flat_.accesses[v].strides.back() * i)
-      index = b.CreateNSWAdd(index, b.getInt64(static_cast<uint64_t>(step)));
-    return b.CreateInBoundsGEP(cell_type(unit, type), arguments[v], index);
-  };
-  auto alignment = [&](const Type *type, int64_t n) {
-    return llvm::Align(static_cast<uint64_t>(std::min(kVectorBytes, n * cell_bytes(type))));
+    return cell_address(b, arguments[v], at[v], type, v, i);
   };
 
   // All loads stand before the first store: a result may be written in place of a parameter.
@@ -115,7 +125,7 @@ void CellGroup::emit(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group,
     }
   }
 
-  std::vector<std::vector<LValue>> yielded(results_.size());
+  std::vector<std::vector<LValue>> yielded(kernel_.body->ops.back()->operands.size());
   unit.values.resize(unit.spectra.value_count, nullptr);
   for (size_t i = 0; i < cells; ++i) {
     if (failing)
@@ -127,7 +137,7 @@ void CellGroup::emit(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group,
       llvm::SmallVector<LValue> operands;
       for (const Value *v : op->operands) operands.push_back(unit.values[v->number]);
       if (op->code == OpCode::yield) {
-        for (size_t r = 0; r < results_.size(); ++r) yielded[r].push_back(operands[r]);
+        for (size_t r = 0; r < yielded.size(); ++r) yielded[r].push_back(operands[r]);
         break;
       }
       LValue result = emit_scalar(unit, b, *op, operands);
@@ -138,19 +148,32 @@ void CellGroup::emit(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group,
     }
   }
 
+  return yielded;
+}
+
+void CellGroup::emit(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group, int64_t count,
+                     llvm::ArrayRef<LValue> acc, CardFunction *failing) {
+  Unit &unit = card_.device;
+  size_t params = kernel_.params.size();
+  std::vector<LValue> at = offsets(b, group, count);
+  std::vector<std::vector<LValue>> yielded = compute_at(b, arguments, at, group, count, acc, failing);
+  auto address = [&](const Type *type, size_t v, int64_t i) {
+    return cell_address(b, arguments[v], at[v], type, v, i);
+  };
   for (size_t r = 0; r < results_.size(); ++r) {
     const Type *type = results_[r];
     if (type->is_bool())
       for (LValue &v : yielded[r]) v = b.CreateZExt(v, b.getInt8Ty());
     if (!is_vector(params + r, count)) {
-      for (size_t i = 0; i < cells; ++i)
+      for (size_t i = 0; i < static_cast<size_t>(count); ++i)
         b.CreateAlignedStore(yielded[r][i], address(type, params + r, static_cast<int64_t>(i)),
                              alignment(type, 1));
       continue;
     }
     LValue all = llvm::PoisonValue::get(
         llvm::FixedVectorType::get(cell_type(unit, type), static_cast<unsigned>(count)));
-    for (size_t i = 0; i < cells; ++i) all = b.CreateInsertElement(all, yielded[r][i], i);
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+      all = b.CreateInsertElement(all, yielded[r][i], i);
     b.CreateAlignedStore(all, address(type, params + r, 0), alignment(type, count));
   }
 }

@@ -95,9 +95,16 @@ public:
   /// parameters, then the results' pointers.
   void emit(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group, int64_t count,
             llvm::ArrayRef<LValue> acc, CardFunction *failing);
+  /// The same without the stores: what the body yields, by result and cell.
+  std::vector<std::vector<LValue>> compute(Builder &b, llvm::ArrayRef<LValue> arguments, LValue group,
+                                           int64_t count, llvm::ArrayRef<LValue> acc, CardFunction *failing);
 
 private:
   std::vector<LValue> offsets(Builder &b, LValue group, int64_t count);
+  std::vector<std::vector<LValue>> compute_at(Builder &b, llvm::ArrayRef<LValue> arguments,
+                                              const std::vector<LValue> &at, LValue group, int64_t count,
+                                              llvm::ArrayRef<LValue> acc, CardFunction *failing);
+  LValue cell_address(Builder &b, LValue base, LValue at, const Type *type, size_t v, int64_t i);
   bool is_vector(size_t v, int64_t count) const;
   Card &card_;
   const spectra::Kernel &kernel_;
@@ -107,13 +114,27 @@ private:
   Collapsed flat_;
 };
 
+/// A multi kernel's parameters: scalars, then the members of one group.
+struct MultiShape {
+  size_t scalars = 0, members = 0;
+  std::vector<int64_t> writes;
+};
+MultiShape multi_shape(const spectra::Kernel &kernel);
+/// Blocks that a tensor of so many cells takes.
+int64_t multi_pieces(int64_t cells);
+
 // forms
 CardKernel card_map(Unit &host, Card &card, const spectra::Kernel &kernel);
+CardKernel card_rows(Unit &host, Card &card, const spectra::Kernel &kernel);
+CardKernel card_reduce(Unit &host, Card &card, const spectra::Kernel &kernel);
+CardKernel card_multi(Unit &host, Card &card, const spectra::Kernel &kernel);
 CardKernel card_product(Unit &host, Card &card, const spectra::Kernel &kernel);
 
 /// function.cc: a routine of libmicart/device, as this operation launches it.
-CardEntry card_routine(Unit &host, const std::string &symbol, const Op &op);
-/// card_ops.cc: launches an entry with these arguments, then, where it may fail, the failure slot's.
+CardEntry card_routine(Unit &host, const std::string &symbol, const Op &op, bool fails);
+/// card_ops.cc: the address on the card of these words, which are brought there where they are not yet.
+llvm::Value *emit_card_table(Unit &unit, Builder &b, Place place, llvm::ArrayRef<llvm::Value *> words);
+/// Launches an entry with these arguments, then, where it may fail, the failure slot's.
 void emit_card_launch(Unit &unit, Builder &b, Place place, const CardEntry &entry,
                       llvm::ArrayRef<llvm::Value *> arguments, bool fails);
 /// run.cc: `run` of a routine.

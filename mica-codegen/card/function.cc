@@ -146,14 +146,14 @@ CardEntry CardFunction::finish(int64_t blocks, int64_t threads, int32_t shared) 
   return {kernel_table(host_, name, name, place, shared, fails), blocks, threads};
 }
 
-CardEntry card_routine(Unit &host, const std::string &symbol, const Op &op) {
+CardEntry card_routine(Unit &host, const std::string &symbol, const Op &op, bool fails) {
   Card &card = *host.card;
   card.routines.insert(symbol);
   std::string label = op.text(spectra::Attr::name);
   const std::vector<spectra::SourceFile> &sources = host.spectra.sources;
   if (op.place() && op.place().file < sources.size())
     label += "_" + plain_name(sources[op.place().file].name) + "_" + std::to_string(op.place().line);
-  return {kernel_table(host, symbol, label, op.place(), 0, false), 0, 0};
+  return {kernel_table(host, symbol, label, op.place(), 0, fails), 0, 0};
 }
 
 } // namespace mica::codegen

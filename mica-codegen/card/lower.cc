@@ -89,8 +89,12 @@ bool lower_card_kernels(Unit &unit, spectra::Diag &diag) {
   card.aligned = !may_be_unaligned(unit.spectra);
   for (const spectra::Kernel *kernel : unit.spectra.kernels) {
     if (!kernel->gpu) continue;
-    CardKernel made = kernel->form == spectra::KernelForm::product ? card_product(unit, card, *kernel)
-                                                                   : card_map(unit, card, *kernel);
+    using spectra::KernelForm;
+    CardKernel made = kernel->form == KernelForm::product  ? card_product(unit, card, *kernel)
+                      : kernel->form == KernelForm::rows   ? card_rows(unit, card, *kernel)
+                      : kernel->form == KernelForm::reduce ? card_reduce(unit, card, *kernel)
+                      : kernel->form == KernelForm::multi  ? card_multi(unit, card, *kernel)
+                                                           : card_map(unit, card, *kernel);
     card.kernels.emplace(std::string(kernel->name), std::move(made));
   }
   return true;

@@ -97,11 +97,12 @@ CardKernel card_product(Unit &host, Card &card, const spectra::Kernel &kernel) {
     Builder b(llvm::BasicBlock::Create(card.device.context, "entry", made));
     std::vector<llvm::Value *> arguments = f.read_context(b, made->getArg(0));
     std::vector<llvm::Value *> sums;
+    llvm::Value *given = made->getArg(2); // a sum, or where several stand
     llvm::Type *cell = card.device.scalar_type(type->scalar);
-    for (int64_t i = 0; i < count; ++i)
-      sums.push_back(count == 1 ? static_cast<llvm::Value *>(made->getArg(2))
-                                : b.CreateLoad(cell, b.CreateConstInBoundsGEP1_64(cell, made->getArg(2),
-                                                                                  static_cast<uint64_t>(i))));
+    for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i)
+      sums.push_back(given->getType()->isPointerTy()
+                         ? b.CreateLoad(cell, b.CreateConstInBoundsGEP1_64(cell, given, i))
+                         : given);
     llvm::Value *group = made->getArg(1);
     if (count > 1) group = b.CreateUDiv(group, b.getInt64(static_cast<uint64_t>(count)));
     cells.emit(b, arguments, group, count, sums, nullptr);

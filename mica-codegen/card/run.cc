@@ -26,6 +26,11 @@ public:
     if (name == "concat") return concat();
     if (name == "slice" || name == "slice_rows" || name == "row") return slice(name);
     if (name == "put") return put();
+    if (name == "gather") return gather();
+    if (name == "scatter_rows") return scatter_rows();
+    if (name == "norm" || name == "joint_norm") return norm();
+    if (name == "check_targets") return check_targets();
+    if (name == "adamw_scalars") return adamw_scalars();
     throw std::logic_error("a routine that lower_card_kernels should have refused: " + name);
   }
 
@@ -38,12 +43,12 @@ private:
   static int64_t bytes(const Type *t) { return spectra::scalar_bytes(t->scalar); }
   static std::string cell(const Type *t) { return spectra::scalar_name(t->scalar); }
 
-  void launch(const std::string &symbol, int64_t threads, std::vector<LValue> arguments) {
+  void launch(const std::string &symbol, int64_t threads, std::vector<LValue> arguments, bool fails = false) {
     if (threads <= 0) return;
-    CardEntry entry = card_routine(unit_, symbol, op_);
+    CardEntry entry = card_routine(unit_, symbol, op_, fails);
     entry.threads = kBlockThreads;
     entry.blocks = (threads + kBlockThreads - 1) / kBlockThreads;
-    emit_card_launch(unit_, b_, op_.place(), entry, arguments, false);
+    emit_card_launch(unit_, b_, op_.place(), entry, arguments, fails);
   }
 
   void fill(const std::string &name) { // two scalars, the draw, the result
@@ -59,12 +64,12 @@ private:
     return b_.CreateIntCast(v_[i], b_.getInt64Ty(), op_.operands[i]->type->is_signed());
   }
   LValue offset(LValue base, LValue by) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, by); }
-  LValue call(const char *name, std::vector<LValue> arguments) {
+  LValue call(const char *name, std::vector<LValue> arguments, llvm::Type *result = nullptr) {
     auto [file, line] = place_arguments(unit_, op_.place());
     arguments.insert(arguments.begin(), {file, line});
     std::vector<llvm::Type *> types;
     for (LValue v : arguments) types.push_back(v->getType());
-    return b_.CreateCall(unit_.runtime(name, b_.getVoidTy(), types), arguments);
+    return b_.CreateCall(unit_.runtime(name, result ? result : b_.getVoidTy(), types), arguments);
   }
 
   /// rows of `width` bytes from (source + i * source_step) to (target + i * target_step); `at`: the largest
@@ -123,6 +128,84 @@ private:
     emit_check_from(unit_, b_, op_.place(), from, y->columns(), x->columns());
     copy_rows(offset(v_[2], b_.CreateMul(from, int64(bytes(y)))), y->columns() * bytes(y), v_[0],
               x->columns() * bytes(x), x->columns() * bytes(x), x->rows(), bytes(y));
+  }
+
+  LValue line() { return int64(op_.place().line); }
+
+  void gather() { // table, ids, result
+    const Type *table = type(0), *ids = type(1);
+    int64_t width = table->columns() * bytes(table);
+    int64_t all = width | (unit_.card->aligned ? kVectorBytes : bytes(table));
+    int64_t unit = std::min(kVectorBytes, all & -all);
+    int64_t count = ids->cells() * (width / unit);
+    launch("mica_gather_" + std::to_string(unit), count,
+           {v_[2], v_[0], v_[1], int64(bytes(ids)), int64(table->sizes[0]), int64(width / unit), int64(count),
+            line()},
+           true);
+  }
+
+  void scatter_rows() { // dy, ids, result
+    const Type *dy = type(0), *ids = type(1), *target = type(2);
+    call("mica_card_zero", {v_[2], int64(target->cells() * bytes(target))});
+    if (!target->cells()) return;
+    launch("mica_scatter_rows_" + cell(dy), ids->cells() * kBlockThreads,
+           {v_[2], v_[0], v_[1], int64(bytes(ids)), int64(ids->cells()), int64(target->columns()),
+            int64(target->sizes[0])});
+  }
+
+  void norm() { // whole values, then a pointer to the norm
+    size_t last = op_.operands.size() - 1;
+    std::vector<LValue> table{int64(static_cast<int64_t>(last))};
+    int64_t pieces = 0;
+    for (size_t i = 0; i < last; ++i) {
+      table.insert(table.end(), {int64(pieces), int64(type(i)->cells()), v_[i]});
+      pieces += multi_pieces(type(i)->cells());
+    }
+    LValue words = emit_card_table(unit_, b_, op_.place(), table);
+    bool wide = type(last)->scalar == Scalar::f64;
+    LValue parts = call("mica_card_scratch", {int64((wide ? 2 : 1) * std::max<int64_t>(pieces, 1) * 8)},
+                        unit_.pointer());
+    int64_t threads = pieces * kBlockThreads;
+    if (wide) {
+      launch("mica_norm_greatest_f64", threads, {words, parts});
+      launch("mica_norm_parts_f64", threads, {words, parts, int64(pieces)});
+      launch("mica_norm_last_f64", 1, {parts, int64(pieces), v_[last]});
+    } else {
+      launch("mica_norm_parts_f32", threads, {words, parts});
+      launch("mica_norm_last_f32", 1, {parts, int64(pieces), v_[last]});
+    }
+  }
+
+  void check_targets() {
+    launch("mica_check_targets_on_card", type(0)->cells(),
+           {v_[0], int64(bytes(type(0))), int64(type(0)->cells()), int64(op_.integer(Attr::classes)), line()},
+           true);
+  }
+
+  /// struct Number of libmicart/device/optimizer.cc, as its four words.
+  void number(size_t i, LValue &words, unsigned &at) {
+    const Type *t = type(i);
+    bool there = op_.operands[i]->type->kind == TypeKind::pointer;
+    int64_t kind = !there                     ? 0
+                   : t->scalar == Scalar::f32 ? 1
+                   : t->scalar == Scalar::f64 ? 2
+                   : t->scalar == Scalar::i32 ? 3
+                                              : 4;
+    LValue zero = int64(0), real = zero, whole = zero;
+    if (!there && t->is_float())
+      real = b_.CreateBitCast(b_.CreateFPCast(v_[i], b_.getDoubleTy()), b_.getInt64Ty());
+    else if (!there)
+      whole = index(i);
+    for (LValue word : {there ? b_.CreatePtrToInt(v_[i], b_.getInt64Ty()) : zero,
+                        static_cast<LValue>(int64(kind)), real, whole})
+      words = b_.CreateInsertValue(words, word, at++);
+  }
+
+  void adamw_scalars() { // step, alpha, beta1, beta2, decay; a pointer to five scalars of the cell's type
+    LValue words = llvm::PoisonValue::get(llvm::ArrayType::get(b_.getInt64Ty(), 20));
+    unsigned at = 0;
+    for (size_t i = 0; i < 5; ++i) number(i, words, at);
+    launch("mica_adamw_scalars_" + cell(type(5)), 1, {v_[5], words});
   }
 
   void permute(const std::string &name) {

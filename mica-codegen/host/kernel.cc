@@ -1,5 +1,6 @@
 // What all kernels on the processor share: context, loops, cells in memory, collapsed spaces.
 #include "kernel.h"
+#include "codegen.h"
 #include "spectra/ops.h"
 
 #include <llvm/IR/IntrinsicInst.h>
@@ -58,6 +59,7 @@ bool is_by_value(const spectra::Kernel &kernel, size_t i) {
       if (a.key == spectra::Attr::scalars) scalars = std::get<int64_t>(a.value);
     return static_cast<int64_t>(i) < scalars && !kernel.params[i]->gpu;
   }
+  if (i < kernel.params.size() && kernel.params[i]->kind == TypeKind::draw) return true;
   return i < kernel.params.size() && kernel.params[i]->is_scalar() && !kernel.params[i]->gpu;
 }
 
@@ -88,6 +90,9 @@ void KernelEmitter::begin(size_t words) {
   for (size_t i = 0; i < words; ++i) {
     LValue slot = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), context, i);
     llvm::Type *type = is_by_value(kernel_, i) ? unit_.memory_type(kernel_.params[i]) : unit_.pointer();
+    // A draw is wider than the context's word, which then points to it.
+    if (is_by_value(kernel_, i) && kernel_.params[i]->kind == TypeKind::draw)
+      slot = b_.CreateLoad(unit_.pointer(), slot);
     LValue word = b_.CreateLoad(type, slot);
     if (is_by_value(kernel_, i) && kernel_.params[i]->is_bool()) word = b_.CreateTrunc(word, b_.getInt1Ty());
     arguments_.push_back(word);
@@ -113,7 +118,7 @@ bool KernelEmitter::mark_calls(llvm::BasicBlock *first, llvm::MDNode *group) {
 }
 
 void KernelEmitter::loop(LValue from, LValue to, const char *name, bool parallel,
-                         const std::function<void(LValue)> &body) {
+                         const std::function<void(LValue)> &body, uint32_t width) {
   llvm::BasicBlock *before = b_.GetInsertBlock();
   llvm::BasicBlock *turn = llvm::BasicBlock::Create(unit_.context, name, function_);
   llvm::BasicBlock *after = llvm::BasicBlock::Create(unit_.context, std::string("end") + name, function_);
@@ -132,11 +137,20 @@ void KernelEmitter::loop(LValue from, LValue to, const char *name, bool parallel
     llvm::Metadata *accesses = llvm::MDNode::get(
         unit_.context, {llvm::MDString::get(unit_.context, "llvm.loop.parallel_accesses"), access_group_});
     llvm::SmallVector<llvm::Metadata *> hints{nullptr, accesses};
+    auto hint = [&](const char *what, llvm::Constant *value) {
+      llvm::SmallVector<llvm::Metadata *, 2> words{llvm::MDString::get(unit_.context, what)};
+      if (value) words.push_back(llvm::ConstantAsMetadata::get(value));
+      hints.push_back(llvm::MDNode::get(unit_.context, words));
+    };
     // LLVM overrates what the branches of inlined functions cost as vectors: ln and sin would stay scalar.
-    if (calls)
-      hints.push_back(
-          llvm::MDNode::get(unit_.context, {llvm::MDString::get(unit_.context, "llvm.loop.vectorize.enable"),
-                                            llvm::ConstantAsMetadata::get(b_.getTrue())}));
+    if (calls || width) hint("llvm.loop.vectorize.enable", b_.getTrue());
+    if (calls && !width) hint("llvm.loop.interleave.count", b_.getInt32(2));
+    // A short loop would be unrolled into scalars before the vectorizer sees it.
+    if (width && unit_.spectra.options.tier != "O1") {
+      hint("llvm.loop.vectorize.width", b_.getInt32(width));
+      hint("llvm.loop.interleave.count", b_.getInt32(1));
+      hint("llvm.loop.unroll.disable", nullptr);
+    }
     llvm::MDNode *id = llvm::MDNode::getDistinct(unit_.context, hints);
     id->replaceOperandWith(0, id);
     back->setMetadata(llvm::LLVMContext::MD_loop, id);
@@ -181,13 +195,34 @@ std::vector<KernelEmitter::LValue> KernelEmitter::outer_offsets(const Collapsed 
   return offsets;
 }
 
+/// numerics.md 9: dropped where the 16-bit draw of the cell's row and column is below p * 65536, else times
+/// 1 / (1 - p), computed in float64 and rounded once.
+KernelEmitter::LValue KernelEmitter::emit_dropout(const Op &op) {
+  const Type *type = op.result()->type;
+  LValue p = value(op.operands[1]), draw = value(op.operands[2]);
+  LValue columns = int64(op.integer(spectra::Attr::columns, 1));
+  LValue row = b_.CreateUDiv(position_, columns), column = b_.CreateURem(position_, columns);
+  llvm::Type *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty(), *f64 = b_.getDoubleTy();
+  llvm::FunctionCallee cell = unit_.runtime("mica_draw16_cell", i32, {i64, i64, i32, i64, i64});
+  LValue drawn = b_.CreateCall(
+      cell, {b_.CreateExtractValue(draw, 0), b_.CreateExtractValue(draw, 1), b_.getInt32(0), row, column});
+  auto number = [&](double v) { return llvm::ConstantFP::get(f64, v); };
+  LValue half_up = b_.CreateFAdd(b_.CreateFMul(p, number(65536)), number(0.5));
+  LValue threshold = b_.CreateFPToUI(half_up, i32); // truncation is the floor: p is not negative
+  LValue factor = b_.CreateFDiv(number(1), b_.CreateFSub(number(1), p));
+  llvm::Type *t = unit_.scalar_type(type->scalar);
+  if (t != f64) factor = b_.CreateFPTrunc(factor, t);
+  LValue kept = b_.CreateFMul(value(op.operands[0]), factor);
+  return b_.CreateSelect(b_.CreateICmpULT(drawn, threshold), llvm::Constant::getNullValue(t), kept);
+}
+
 void KernelEmitter::emit_cell_op(const Op &op) {
   llvm::SmallVector<LValue> operands;
   for (const Value *v : op.operands) operands.push_back(value(v));
-  LValue result = emit_scalar(unit_, b_, op, operands);
+  LValue result = op.code == OpCode::dropout ? emit_dropout(op) : emit_scalar(unit_, b_, op, operands);
   if (!result)
-    throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name +
-                           "` in a kernel's cell");
+    throw Refused{op.place(),
+                  std::string("`") + spectra::info(op.code).name + "` is not for a kernel's cell"};
   define(op.result(), result);
 }
 

@@ -38,8 +38,9 @@ protected:
   void finish() { b_.CreateRetVoid(); }
 
   /// for (i = from; i < to; ++i) body(i); `parallel`: turns don't depend on each other, so LLVM may
-  /// vectorize.
-  void loop(LValue from, LValue to, const char *name, bool parallel, const std::function<void(LValue)> &body);
+  /// vectorize. `width`: so many turns are to be one vector; 0: as LLVM likes.
+  void loop(LValue from, LValue to, const char *name, bool parallel, const std::function<void(LValue)> &body,
+            uint32_t width = 0);
   bool mark_calls(llvm::BasicBlock *first, llvm::MDNode *group);
   LValue load_cell(const Type *type, LValue base, LValue index);
   void store_cell(const Type *type, LValue v, LValue base, LValue index);
@@ -52,6 +53,7 @@ protected:
   /// The body's operations on scalars, in order; gives the yield.
   const Op *emit_cells();
   void emit_cell_op(const Op &op);
+  LValue emit_dropout(const Op &op);
 
   Unit &unit_;
   const spectra::Kernel &kernel_;
@@ -60,6 +62,7 @@ protected:
   LValue begin_ = nullptr, end_ = nullptr;
   std::vector<LValue> arguments_; ///< parameters (pointers, or scalars by value), then the results' pointers
   std::vector<LValue> &values_;
+  LValue position_ = nullptr; ///< which cell of all is at hand, row by row; for what depends on the place
   llvm::MDNode *access_group_ = nullptr; ///< of the parallel loop being emitted
 };
 
@@ -71,6 +74,8 @@ struct Share {
   int64_t count, grain;
 };
 Share emit_map_kernel(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);
+/// softmax and log_softmax in a rows kernel's body become their lines (numerics.md 3).
+void expand_softmax(spectra::Module &module, const spectra::Kernel &kernel);
 Share emit_rows_kernel(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);
 /// The epilogue of a product: a map in place over its answer.
 Share emit_epilogue(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function);

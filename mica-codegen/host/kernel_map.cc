@@ -42,6 +42,7 @@ public:
           const Value *argument = kernel_.body->args[params];
           define(argument, load_cell(argument->type, arguments_[params], index(params)));
         }
+        position_ = results.empty() ? i : index(params); // results are dense over the space
         const Op *yield = emit_cells();
         for (size_t r = 0; r < results.size(); ++r)
           store_cell(results[r], value(yield->operands[r]), arguments_[params + r], index(params + r));

@@ -27,7 +27,7 @@ public:
   llvm::Function *function() const { return function_; }
 
   Share emit() {
-    expand();
+    expand_softmax(unit_.spectra, kernel_);
     size_t params = kernel_.params.size();
     values_.resize(unit_.spectra.value_count, nullptr);
     begin(params + kernel_.results.size());
@@ -49,6 +49,7 @@ public:
     for (Access &a : space.accesses) a.strides.push_back(0);
 
     loop(begin_, end_, "row", false, [&](LValue row) {
+      row_ = row;
       std::vector<LValue> offsets = outer_offsets(space, row);
       bases_.assign(unit_.spectra.value_count, nullptr);
       for (size_t i = 0; i < params; ++i) {
@@ -88,43 +89,6 @@ private:
   /// A row of cells; [1] and scalars are one value a row.
   bool is_row(const Value *v) const { return v->type->is_whole() && v->type->cells() != 1; }
 
-  /// softmax and log_softmax become their lines (numerics.md 3).
-  void expand() {
-    spectra::Region *body = kernel_.body;
-    std::vector<Op *> old(body->ops.begin(), body->ops.end());
-    body->ops.clear();
-    spectra::Builder build(unit_.spectra, body);
-    std::vector<Value *> map(unit_.spectra.value_count, nullptr);
-    for (Op *op : old) {
-      for (Value *&v : op->operands)
-        if (v->number < map.size() && map[v->number]) v = map[v->number];
-      if (op->code != OpCode::softmax && op->code != OpCode::log_softmax) {
-        body->ops.push_back(op);
-        continue;
-      }
-      build.set_places(op->places);
-      Value *x = op->arg(0);
-      Value *m = build.make(OpCode::row_max, {x});
-      if (op->code == OpCode::softmax) {
-        // A row of -inf has no largest value to subtract: subtracting 0 gives zeros all through.
-        Value *least =
-            build.constant_float(m->type->is_whole() ? unit_.spectra.types.scalar(m->type->scalar) : m->type,
-                                 -std::numeric_limits<double>::infinity());
-        Value *zero = build.constant_float(least->type, 0);
-        Value *one = build.constant_float(least->type, 1);
-        m = build.make(OpCode::select, {build.make(OpCode::eq, {m, least}), zero, m});
-        Value *e = build.make(OpCode::exp, {build.make(OpCode::sub, {x, m})});
-        Value *s = build.make(OpCode::row_sum, {e});
-        s = build.make(OpCode::select, {build.make(OpCode::eq, {s, zero}), one, s});
-        map[op->result()->number] = build.make(OpCode::div, {e, s});
-      } else {
-        Value *d = build.make(OpCode::sub, {x, m});
-        Value *s = build.make(OpCode::row_sum, {build.make(OpCode::exp, {d})});
-        map[op->result()->number] = build.make(OpCode::sub, {d, build.make(OpCode::ln, {s})});
-      }
-    }
-  }
-
   void plan_stages() {
     stages_.assign(unit_.spectra.value_count, 0);
     last_use_.assign(unit_.spectra.value_count, -1);
@@ -163,7 +127,9 @@ private:
       bool by_memory = op->code == OpCode::row_arg_max || op->code == OpCode::row_pick ||
                        ((op->code == OpCode::row_sum || op->code == OpCode::row_mean) &&
                         (op->operands[0]->type->cells() > kBlock || !op->operands[0]->type->is_float()));
-      if (by_memory) keep(op->operands[0]);
+      bool apart = is_reduction(op->code) && is_row(op->operands[0]) &&
+                   calls_functions(stages_of_ops_.at(op), op->operands[0]->type->cells());
+      if (by_memory || apart) keep(op->operands[0]);
     }
     if (!bytes) return;
     LValue base = nullptr;
@@ -246,7 +212,7 @@ private:
       define(op.result(), b_.CreateSelect(first, x, llvm::Constant::getNullValue(x->getType())));
       return;
     }
-    default: emit_cell_op(op);
+    default: position_ = row_; emit_cell_op(op);
     }
   }
 
@@ -272,15 +238,16 @@ private:
       a.lanes = lane_slots(row, a.op->code);
       lanes = true;
     }
-    auto one_cell = [&](LValue i, LValue lane) {
+    auto one_cell = [&](LValue i, LValue lane, bool computes) {
       std::set<const Value *> here;
       auto cell_of = [&](const Value *v) {
         if (!is_row(v) || here.count(v)) return;
         here.insert(v);
-        if (!v->def || stages_[v->number] < stage) define(v, load_cell(v->type, memory_of(v), i));
+        if (!v->def || stages_[v->number] < stage || !computes)
+          define(v, load_cell(v->type, memory_of(v), i));
       };
       for (const Op *op : cells) {
-        if (op->result()->type->cells() != length) continue;
+        if (!computes || op->result()->type->cells() != length) continue;
         for (const Value *v : op->operands) cell_of(v);
         if (op->code == OpCode::row_put) {
           LValue id =
@@ -289,6 +256,8 @@ private:
           define(op->result(),
                  b_.CreateSelect(b_.CreateICmpEQ(id, i), dy, llvm::Constant::getNullValue(dy->getType())));
         } else {
+          if (op->code == OpCode::dropout)
+            position_ = b_.CreateNSWAdd(b_.CreateNSWMul(row_, int64(length)), i);
           emit_cell_op(*op);
         }
         here.insert(op->result());
@@ -296,7 +265,7 @@ private:
           store_cell(op->result()->type, value(op->result()), memory_of(op->result()), i);
       }
       const Op *yield = kernel_.body->ops.back();
-      for (size_t r = 0; r < yield->operands.size(); ++r) {
+      for (size_t r = 0; computes && r < yield->operands.size(); ++r) {
         const Value *v = yield->operands[r];
         bool elsewhere = is_row(v) && (!v->def || result_of_.at(v) != r); // handed through, or yielded twice
         if (!elsewhere || v->type->cells() != length || (v->def ? stages_[v->number] : 0) != stage) continue;
@@ -304,7 +273,7 @@ private:
         store_cell(v->type, value(v), result_bases_[r], i);
       }
       for (const Accumulator &a : sums) {
-        if (!a.lanes || a.op->operands[0]->type->cells() != length) continue;
+        if (!lane || !a.lanes || a.op->operands[0]->type->cells() != length) continue;
         cell_of(a.op->operands[0]);
         const Type *type = lane_type(a.op->operands[0]->type);
         LValue old = load_cell(type, a.lanes, lane);
@@ -312,21 +281,31 @@ private:
         store_cell(type, combine(a.op->code, type, old, x), a.lanes, lane);
       }
     };
-    if (!lanes) {
-      loop(int64(0), int64(length), "column", true, [&](LValue i) { one_cell(i, nullptr); });
-      return;
-    }
-    // Sixteen lanes side by side: the inner loop's turns are independent, so LLVM makes vectors of them.
+    // What calls functions of the math library is best made by vectors of its own width, before its sum.
+    bool apart = lanes && calls_functions(stage, length);
+    if (!lanes || apart)
+      loop(int64(0), int64(length), "column", true, [&](LValue i) { one_cell(i, nullptr, true); });
+    if (!lanes) return;
+    // Sixteen lanes side by side are one vector.
     int64_t whole = length / kLanes * kLanes;
     if (whole)
       loop(int64(0), int64(length / kLanes), "chunk", false, [&](LValue chunk) {
         LValue from = b_.CreateNSWMul(chunk, int64(kLanes));
-        loop(int64(0), int64(kLanes), "lane", true,
-             [&](LValue lane) { one_cell(b_.CreateNSWAdd(from, lane), lane); });
+        loop(
+            int64(0), int64(kLanes), "lane", true,
+            [&](LValue lane) { one_cell(b_.CreateNSWAdd(from, lane), lane, !apart); }, kLanes);
       });
     if (whole < length)
       loop(int64(0), int64(length - whole), "tail", true,
-           [&](LValue lane) { one_cell(b_.CreateNSWAdd(lane, int64(whole)), lane); });
+           [&](LValue lane) { one_cell(b_.CreateNSWAdd(lane, int64(whole)), lane, !apart); });
+  }
+
+  bool calls_functions(int stage, int64_t length) const {
+    for (const Op *op : kernel_.body->ops)
+      if (op->code != OpCode::yield && stages_of_ops_.at(op) == stage && is_row(op->result()) &&
+          op->result()->type->cells() == length && is_math_call(op->code))
+        return true;
+    return false;
   }
 
   LValue combine(OpCode code, const Type *type, LValue a, LValue b) {
@@ -358,7 +337,7 @@ private:
         start = row->is_signed() ? llvm::ConstantInt::get(cell, llvm::APInt::getSignedMinValue(bits))
                                  : llvm::Constant::getNullValue(cell);
     }
-    loop(int64(0), int64(kLanes), "clear", true, [&](LValue lane) { store_cell(row, start, slots, lane); });
+    b_.CreateAlignedStore(b_.CreateVectorSplat(kLanes, start), slots, llvm::Align(64));
     return slots;
   }
 
@@ -371,12 +350,17 @@ private:
     if (a.lanes) {
       type = lane_type(type);
       // The tree: +8, +4, +2, +1.
-      for (int64_t half = kLanes / 2; half >= 1; half /= 2)
-        loop(int64(0), int64(half), "tree", true, [&](LValue lane) {
-          LValue high = load_cell(type, a.lanes, b_.CreateNSWAdd(lane, int64(half)));
-          store_cell(type, combine(op.code, type, load_cell(type, a.lanes, lane), high), a.lanes, lane);
-        });
-      result = load_cell(type, a.lanes, int64(0));
+      llvm::Type *lanes = llvm::FixedVectorType::get(unit_.scalar_type(type->scalar), kLanes);
+      LValue all = b_.CreateAlignedLoad(lanes, a.lanes, llvm::Align(64));
+      for (int half = kLanes / 2; half >= 1; half /= 2) {
+        llvm::SmallVector<int, kLanes> low, high;
+        for (int lane = 0; lane < half; ++lane) {
+          low.push_back(lane);
+          high.push_back(lane + half);
+        }
+        all = combine(op.code, type, b_.CreateShuffleVector(all, low), b_.CreateShuffleVector(all, high));
+      }
+      result = b_.CreateExtractElement(all, uint64_t{0});
     } else if (op.code == OpCode::row_arg_max) {
       llvm::FunctionCallee f =
           unit_.runtime("mica_argmax", b_.getInt64Ty(), {b_.getInt32Ty(), unit_.pointer(), b_.getInt64Ty()});
@@ -420,9 +404,47 @@ private:
   std::vector<LValue> bases_;
   std::vector<LValue> result_bases_;
   LValue heap_ = nullptr;
+  LValue row_ = nullptr; ///< which row is at hand
 };
 
 } // namespace
+
+/// softmax and log_softmax become their lines (numerics.md 3).
+void expand_softmax(spectra::Module &module, const spectra::Kernel &kernel) {
+  spectra::Region *body = kernel.body;
+  std::vector<Op *> old(body->ops.begin(), body->ops.end());
+  body->ops.clear();
+  spectra::Builder build(module, body);
+  std::vector<Value *> map(module.value_count, nullptr);
+  for (Op *op : old) {
+    for (Value *&v : op->operands)
+      if (v->number < map.size() && map[v->number]) v = map[v->number];
+    if (op->code != OpCode::softmax && op->code != OpCode::log_softmax) {
+      body->ops.push_back(op);
+      continue;
+    }
+    build.set_places(op->places);
+    Value *x = op->arg(0);
+    Value *m = build.make(OpCode::row_max, {x});
+    if (op->code == OpCode::softmax) {
+      // A row of -inf has no largest value to subtract: subtracting 0 gives zeros all through.
+      Value *least =
+          build.constant_float(m->type->is_whole() ? module.types.scalar(m->type->scalar) : m->type,
+                               -std::numeric_limits<double>::infinity());
+      Value *zero = build.constant_float(least->type, 0);
+      Value *one = build.constant_float(least->type, 1);
+      m = build.make(OpCode::select, {build.make(OpCode::eq, {m, least}), zero, m});
+      Value *e = build.make(OpCode::exp, {build.make(OpCode::sub, {x, m})});
+      Value *s = build.make(OpCode::row_sum, {e});
+      s = build.make(OpCode::select, {build.make(OpCode::eq, {s, zero}), one, s});
+      map[op->result()->number] = build.make(OpCode::div, {e, s});
+    } else {
+      Value *d = build.make(OpCode::sub, {x, m});
+      Value *s = build.make(OpCode::row_sum, {build.make(OpCode::exp, {d})});
+      map[op->result()->number] = build.make(OpCode::sub, {d, build.make(OpCode::ln, {s})});
+    }
+  }
+}
 
 Share emit_rows_kernel(Unit &unit, const spectra::Kernel &kernel, llvm::Function *&function) {
   RowsEmitter emitter(unit, kernel, std::string(kernel.name));

@@ -77,6 +77,13 @@ private:
     for (size_t i = 0; i < words.size(); ++i) {
       LValue word = words[i];
       if (word->getType()->isIntegerTy(1)) word = b_.CreateZExt(word, b_.getInt8Ty());
+      if (word->getType()->isStructTy()) { // a draw is wider than a word: the word points to it
+        llvm::BasicBlock &entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+        Builder top(&entry, entry.begin());
+        LValue draw = top.CreateAlloca(word->getType(), nullptr, "draw");
+        b_.CreateStore(word, draw);
+        word = draw;
+      }
       b_.CreateStore(word, b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, i));
     }
     return slots;

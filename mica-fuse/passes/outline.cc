@@ -110,6 +110,8 @@ Outlined Outliner::outline(const Node &node, const std::function<bool(const Valu
     Op *copy = module_.new_op(op->code);
     copy->places.assign(op->places.begin(), op->places.end());
     for (const spectra::Attribute &a : op->attributes) copy->attributes.push_back(a);
+    // A cell knows its row and column from its place among all cells and this.
+    if (op->code == OpCode::dropout) copy->set(Attr::columns, op->result()->type->columns());
     for (size_t i = 0; i < op->operands.size(); ++i) {
       Value *v = op->operands[i];
       if (auto it = inside.find(v); it != inside.end()) {

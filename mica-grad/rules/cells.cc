@@ -61,6 +61,14 @@ bool cells_rule(const Adjoint &a) {
     // Reverse::gradient_type).
     if (a.wants(0)) a.give(0, a.moved_seed(0));
     return true;
+  case OpCode::dropout:
+    // The same draw drops the same cells: the mask is drawn again, never kept.
+    if (a.wants(0)) {
+      Op *op = a.builder().append(OpCode::dropout);
+      for (Value *v : {a.seed(0), a.op().arg(1), a.op().arg(2)}) op->operands.push_back(v);
+      a.give(0, a.builder().finish(op));
+    }
+    return true;
   case OpCode::maximum: extremum(a, OpCode::gt); return true;
   case OpCode::minimum: extremum(a, OpCode::lt); return true;
   case OpCode::fmod:

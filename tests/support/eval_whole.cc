@@ -96,6 +96,38 @@ double norm(Scalar type, const std::vector<double> &x) {
   return round_to(type, std::sqrt(sum) / scale);
 }
 
+/// The normalizations by their meaning: statistics of rows or columns (or given), then gamma and beta.
+void normalized(const Op &op, const std::vector<const Datum *> &v, Datum &y) {
+  Rows r(op.arg(0)->type);
+  Scalar type = op.result()->type->scalar;
+  const std::vector<double> &x = v[0]->f;
+  const double eps = v.back()->f[0];
+  const bool by_rows =
+      op.code == OpCode::layer_norm || op.code == OpCode::layer_norm_scaled || op.code == OpCode::rms_norm;
+  const bool has_beta = op.code != OpCode::rms_norm && op.code != OpCode::layer_norm_scaled;
+  size_t groups = by_rows ? r.rows : r.columns, length = by_rows ? r.columns : r.rows;
+  y.f.resize(x.size());
+  for (size_t g = 0; g < groups; ++g) {
+    auto place = [&](size_t k) { return by_rows ? g * r.columns + k : k * r.columns + g; };
+    double mean = 0, variance = 0;
+    if (op.code == OpCode::batch_norm_fixed) {
+      mean = v[3]->f[g];
+      variance = v[4]->f[g];
+    } else {
+      if (op.code != OpCode::rms_norm)
+        mean = ordered_sum(type, length, [&](size_t k) { return x[place(k)]; }) / static_cast<double>(length);
+      variance =
+          ordered_sum(type, length, [&](size_t k) { return (x[place(k)] - mean) * (x[place(k)] - mean); }) /
+          static_cast<double>(length);
+    }
+    for (size_t k = 0; k < length; ++k) {
+      size_t column = by_rows ? k : g;
+      double n = (x[place(k)] - mean) / std::sqrt(variance + eps) * v[1]->f[column];
+      y.f[place(k)] = round_to(type, has_beta ? n + v[2]->f[column] : n);
+    }
+  }
+}
+
 void row_function(const Op &op, const Datum &x, Datum &y) {
   Rows r(op.arg(0)->type);
   Scalar type = op.result()->type->scalar, w = working(type);
@@ -312,6 +344,11 @@ bool whole_operation(const Op &op, const std::vector<const Datum *> &operands, D
   case OpCode::row_arg_max:
   case OpCode::softmax:
   case OpCode::log_softmax: row_function(op, x, y); return true;
+  case OpCode::layer_norm:
+  case OpCode::layer_norm_scaled:
+  case OpCode::rms_norm:
+  case OpCode::batch_norm:
+  case OpCode::batch_norm_fixed: normalized(op, operands, y); return true;
   case OpCode::cross_entropy:
   case OpCode::cross_entropy_sum: {
     size_t width = static_cast<size_t>(from->columns());

@@ -199,6 +199,38 @@ TEST(GradRules, CrossEntropy) {
           "f64", 18);
 }
 
+TEST(GradRules, Norms) {
+  struct Norm {
+    const char *op, *vectors;
+    std::vector<std::string> more;
+  };
+  const Norm kNorms[] = {{"layer_norm", "%a, %b, %c", {"4", "4"}},
+                         {"layer_norm_scaled", "%a, %b", {"4"}},
+                         {"rms_norm", "%a, %b", {"4"}},
+                         {"batch_norm", "%a, %b, %c", {"4", "4"}}};
+  for (const Norm &n : kNorms)
+    for (const char *shape : {"3,4", "2,3,4", "1,4", "0,4"}) {
+      if (std::string(n.op) == "batch_norm" && std::string(shape) != "3,4" && std::string(shape) != "2,3,4")
+        continue; // one row has no variance, none no mean
+      std::vector<std::string> shapes{shape};
+      shapes.insert(shapes.end(), n.more.begin(), n.more.end());
+      check_case({n.op,
+                  "    %eps = const 0.01 : f64\n    %y = " + std::string(n.op) + " " + n.vectors +
+                      ", %eps : " + sizes_of(shape) + "\n",
+                  shapes},
+                 sizes_of(shape), 21);
+    }
+  check_case({"layer_norm",
+              "    %eps = const 0.01 : f64\n    %y = layer_norm %a, %b, %c, %eps : f64[5]\n",
+              {"5", "5", "5"}},
+             "f64[5]", 22);
+  check_case({"batch_norm_fixed",
+              "    %eps = const 0.01 : f64\n    %k = const 0.3 : f64\n    %m = filled %k : f64[4]\n    %v = exp %m : f64[4]\n"
+              "    %y = batch_norm_fixed %a, %b, %c, %m, %v, %eps : f64[3,4]\n",
+              {"3,4", "4", "4"}},
+             "f64[3,4]", 23);
+}
+
 TEST(GradRules, Attention) {
   struct Shapes {
     const char *q, *k, *y, *rows;
@@ -236,8 +268,10 @@ TEST(GradRules, Attention) {
 /// Whatever the table says has a rule must have one: the reversal throws otherwise, so each is named above or
 /// here.
 TEST(GradRules, EveryRuleOfTheTableIsTested) {
-  const std::set<std::string> elsewhere = {"read", "write", "copy_value", "if",   "switch",
-                                           "for",  "while", "call",       "cast", "to_gpu"};
+  const std::set<std::string> elsewhere = {
+      "read",  "write", "copy_value", "if",     "switch", "for",
+      "while", "call",  "cast",       "to_gpu", "dropout"}; // tests/run/dropout.test: its draws are the
+                                                            // runtime's
   const std::set<std::string> here = {"add",           "sub",
                                       "mul",           "div",
                                       "pow",           "fmod",
@@ -257,7 +291,9 @@ TEST(GradRules, EveryRuleOfTheTableIsTested) {
                                       "row_max",       "softmax",
                                       "log_softmax",   "row_pick",
                                       "cross_entropy", "cross_entropy_sum",
-                                      "attention"};
+                                      "attention",     "layer_norm",
+                                      "rms_norm",      "layer_norm_scaled",
+                                      "batch_norm",    "batch_norm_fixed"};
   const spectra::OpCode kAll[] = {
 #define SPECTRA_OP(name, ...) spectra::OpCode::name,
 #include "spectra/ops.inc"
