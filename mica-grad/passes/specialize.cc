@@ -27,6 +27,10 @@ constexpr int64_t kCopiedLeaves = 1024;
 } // namespace
 
 bool Specializer::window(Op &tape, const std::vector<Variable> &flags) {
+  // A twin's floats may come from tracked places wherever it is called.
+  if (tape.integer(Attr::id) < 0)
+    for (const Value *v : func_.body->args)
+      if (v->type->is_float()) tracked_.insert(v);
   Region &region = *tape.regions[0];
   std::vector<Value *> defined;
   each_op(region, [&](Op &op) { defined.insert(defined.end(), op.results.begin(), op.results.end()); });
