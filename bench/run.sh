@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measures and prints tables; what it prints is kept in bench/results/HOST.md (`bench/run.sh > bench/results/NAME.md`).
-#   bench/run.sh [compile|loops|start]...      all of them where nothing is said
-# Times are the best of three runs, seconds of the wall clock; nothing else should run beside it.
+#   bench/run.sh [compile|models|loops|start|threads]...      all of them where nothing is said
+# Times are seconds; where nothing else is said the best of three runs by the wall clock.
 set -eu
 cd "$(dirname "$0")/.."
 bin=build/bin
@@ -43,21 +43,44 @@ compile() {
   if [ -x "$tmp/p_mica" ] && [ "$("$tmp/p_mica")" != "$("$tmp/p_c")" ]; then echo "The programs' answers differ."; fi
 }
 
+# Both run in turns, so that other work on the machine meets them alike; the ratio is of the processor's time (user).
 loops() {
   echo; echo "## Loops"; echo
   echo "| loop | Mica O2 | C ($CC -O2) | ratio |"; echo "| --- | --- | --- | --- |"
   for source in bench/loops/*.mica; do
     name=$(basename "$source" .mica)
     "$CC" -O2 -march=x86-64-v3 -ffp-contract=off -fwrapv "bench/loops/$name.c" -o "$tmp/$name.c.out" -lm
-    c=$(best "$tmp/$name.c.out")
-    if "$bin/micac" --device cpu --optimize O2 "$source" -o "$tmp/$name.mica.out" 2> /dev/null; then
-      mica=$(best "$tmp/$name.mica.out")
-      [ "$("$tmp/$name.mica.out")" = "$("$tmp/$name.c.out")" ] || mica="$mica (another answer)"
-      echo "| $name | $mica | $c | $(ratio "${mica%% *}" "$c") |"
-    else
-      echo "| $name | - | $c | - |"
-    fi
+    "$bin/micac" --device cpu --optimize O2 "$source" -o "$tmp/$name.mica.out"
+    bench/race -n 15 "$tmp/$name.mica.out" "$tmp/$name.c.out" > "$tmp/times"
+    mica=$(sed -n '1s/.* //p' "$tmp/times")
+    c=$(sed -n '2s/.* //p' "$tmp/times")
+    answer=
+    [ "$("$tmp/$name.mica.out")" = "$("$tmp/$name.c.out")" ] || answer=" (another answer)"
+    echo "| $name | $mica$answer | $c | $(ratio "$mica" "$c") |"
   done
+}
+
+# Models by their number of layers.
+models() {
+  echo; echo "## Compiling models, O3"; echo
+  echo "| model | seconds of the processor | of the wall clock |"; echo "| --- | --- | --- |"
+  for depth in 4 48; do
+    sed "s/Depth = 4;/Depth = $depth;/" bench/models/transformer.mica > "$tmp/model.mica"
+    bench/race -n 3 "$bin/micac --device cpu --optimize O3 $tmp/model.mica -o $tmp/model" > "$tmp/times"
+    read -r wall user < "$tmp/times"
+    echo "| transformer.mica, $depth layers | $user | $wall |"
+  done
+}
+
+# A training of small steps on one thread and on two, in turns.
+threads() {
+  echo; echo "## Threads"; echo
+  "$bin/micac" --device cpu --optimize O3 examples/charmlp/charmlp.mica -o "$tmp/charmlp"
+  train="rm -f $tmp/c.safetensors; $tmp/charmlp +mica threads=%s -mica examples/data/shakespeare.txt 400 $tmp/c.safetensors"
+  # shellcheck disable=SC2059
+  bench/race -n 9 "$(printf "$train" 1)" "$(printf "$train" 2)" > "$tmp/times"
+  echo "| charmlp, 400 steps | wall clock | processor |"; echo "| --- | --- | --- |"
+  sed -n '1s/\(.*\) \(.*\)/| 1 thread | \1 | \2 |/p; 2s/\(.*\) \(.*\)/| 2 threads | \1 | \2 |/p' "$tmp/times"
 }
 
 start() {
@@ -73,5 +96,5 @@ start() {
 }
 
 echo "# Measured on $(grep -m1 'model name' /proc/cpuinfo | sed 's/.*: //'), $(nproc) cores, $(date -u +%F)"
-[ $# -gt 0 ] || set -- compile loops start
+[ $# -gt 0 ] || set -- compile models loops start threads
 for part in "$@"; do "$part"; done

@@ -304,6 +304,7 @@ struct Checker {
   size_t next_record = 0; ///< the first that is still pending
   std::unordered_set<std::string> record_names;
   int type_depth = 0;
+  bool types_too_deep = false;
   std::unordered_set<std::string_view> local_names; ///< of the function that is being emitted
   std::vector<Proc *> work; ///< procedures to emit; instances of open shapes join at the end
   std::deque<Symbol> symbols;

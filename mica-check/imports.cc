@@ -113,6 +113,12 @@ void Checker::collect_imports(const Node &root) {
       declare(unit, symbol);
     }
   }
+  for (const Symbol *symbol : unit.order) {
+    if (symbol->kind != SymbolKind::procedure || !symbol->proc->external || symbol->imported) continue;
+    const std::string text(symbol->name);
+    error(symbol->place, "`" + text + "` is external, and no `imp` says where it comes from",
+          "`imp " + text + " : libc;` for a C function, or the unit's name");
+  }
 }
 
 void Checker::check_exports(const Node &root) {

@@ -117,7 +117,7 @@ Operand Checker::binary(OpCode code, std::string_view sign, Operand a, Operand b
       return not_a_value(*o);
     if (o->kind == Operand::Kind::procedure) {
       Operand &other = o == &a ? b : a;
-      if (!(other.type && other.type->is(Kind::nil)))
+      if (!(other.type && (other.type->is(Kind::nil) || other.type->is(Kind::procedure))))
         return error(o->at, "`" + std::string(o->symbol->name) + "` is not called",
                      "call it: " + std::string(o->symbol->name) + "(...)");
       o->type = o->symbol->proc->type;

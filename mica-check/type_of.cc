@@ -31,7 +31,8 @@ const Type *Checker::type_of(const Node &node, bool open_ok, Symbol *named) {
     ~Depth() { --count; }
   } depth{type_depth};
   if (++type_depth > kDeepestType) {
-    if (type_depth == kDeepestType + 1) error(node.place, "types are nested too deeply");
+    if (!types_too_deep) error(node.place, "types are nested too deeply", "name the inner types");
+    types_too_deep = true; // said once: every type around it is looked at again and again
     return types.poison();
   }
   switch (node.kind) {

@@ -7,7 +7,9 @@
 
 namespace mica::codegen {
 
-bool generate(spectra::Module &module, spectra::Diag &diag) {
+namespace {
+
+bool generate_all(spectra::Module &module, spectra::Diag &diag) {
   if (!check_static_storage(module, diag) || !check_kernels(module, diag)) return false;
   Unit unit(module);
   emit_variables(unit);
@@ -33,6 +35,17 @@ bool generate(spectra::Module &module, spectra::Diag &diag) {
   module.variables.clear();
   for (spectra::SourceFile &source : module.sources) source.lines.clear();
   return true;
+}
+
+} // namespace
+
+bool generate(spectra::Module &module, spectra::Diag &diag) {
+  try {
+    return generate_all(module, diag);
+  } catch (const Refused &refused) {
+    diag.error(refused.place, refused.why);
+    return false;
+  }
 }
 
 } // namespace mica::codegen

@@ -4,6 +4,12 @@
 
 namespace mica::codegen {
 
+/// What a text asks for and no generator has, such as an operation in a kernel of a form that can't hold it.
+struct Refused {
+  spectra::Place place;
+  std::string why;
+};
+
 /// Replaces functions and kernels by sections of assembly and PTX. False where an error was reported.
 bool generate(spectra::Module &module, spectra::Diag &diag);
 

@@ -105,11 +105,49 @@ const char *wrong_launch(const spectra::Module &module, const Op &op) {
   return nullptr;
 }
 
+/// The operands of those routines that are no operation's (for the others the verifier has compared them).
+const char *wrong_run(const Op &op) {
+  const std::string name = op.text(Attr::name);
+  auto type = [&](size_t i) { return op.operands[i]->type; };
+  auto points = [&](size_t i, auto holds) {
+    return type(i)->kind == spectra::TypeKind::pointer && holds(type(i)->element);
+  };
+  auto is_number = [](const Type *t) { return t->is_integer() || t->is_float(); };
+  const size_t count = op.operands.size();
+  if (name == "adamw_scalars") {
+    if (count != 6 || type(5)->kind != spectra::TypeKind::pointer) return "takes five numbers and a pointer";
+    const Type *five = type(5)->element;
+    const bool array = five->kind == spectra::TypeKind::array && five->low == 0 && five->high == 4;
+    if (!(array ? five->element->is_scalar() && five->element->is_float()
+                : five->is_float() && five->cells() == 5))
+      return "writes five floats";
+    for (size_t i = 0; i < 5; ++i) {
+      if (points(i, is_number)) continue; // a scalar of the card
+      const bool fits = type(i)->is_scalar() && (i ? type(i)->is_float() : type(i)->is_integer());
+      if (!fits || (i && type(i)->scalar != spectra::Scalar::f64)) return "takes an integer and four float64";
+    }
+  } else if (name == "joint_norm") {
+    if (count < 2) return "takes whole values and a pointer to their norm";
+    for (size_t i = 0; i < count; ++i)
+      if (!points(i, [](const Type *t) { return t->is_float(); })) return "takes pointers to floats";
+    for (size_t i = 0; i + 1 < count; ++i)
+      if (type(i)->element->scalar != type(0)->element->scalar) return "takes floats of one type";
+  } else if (name == "check_targets") {
+    if (count != 1 || !points(0, [](const Type *t) { return t->is_integer(); }))
+      return "takes a pointer to integers";
+    if (!op.find(Attr::classes)) return "needs the number of classes";
+  }
+  return nullptr;
+}
+
 void check_region(const spectra::Module &module, const spectra::Region &region, spectra::Diag &diag) {
   for (const Op *op : region.ops) {
     if (op->code == OpCode::launch)
       if (const char *why = wrong_launch(module, *op))
         diag.error(op->place(), "launch @" + std::string(op->symbol) + " " + why);
+    if (op->code == OpCode::run)
+      if (const char *why = wrong_run(*op))
+        diag.error(op->place(), "run " + op->text(Attr::name) + " " + why);
     for (const spectra::Region *inner : op->regions) check_region(module, *inner, diag);
   }
 }

@@ -4,6 +4,7 @@
 #include "passes/collect.h"
 #include "passes/dce.h"
 #include "passes/place.h"
+#include "passes/recursion.h"
 #include "passes/save.h"
 #include "passes/specialize.h"
 #include "passes/verbs.h"
@@ -25,17 +26,17 @@ public:
     if (has_windows()) fold_addresses(module_);               // known pointers become places
     if (!collect_tapes(module_, diag_, tapes_)) return false; // windows, walks, asks, and what goes where
     for (auto &[id, window] : tapes_.windows)                 // calls inlined, loops unrolled, memory known
-      if (!specialize_window(module_, *window.func, *window.tape, diag_, made_[window.func], inlined_))
-        return false;
+      if (!specialize_window(module_, window, diag_, made_, inlined_)) return false;
     placer_.find_pairs();
     for (auto &pair : placer_.pairs())
-      if (!find_activity(module_, *pair->window, asked_of(*pair), diag_, pair->activity)) return false;
+      if (!find_all_activity(*pair)) return false;
     for (auto &pair : placer_.pairs()) // the adjoint code of each walk
       if (!reverse(*pair)) return false;
     for (Code &code : codes_) remove_dead(*code.region, wanted_);
     for (Code &code : codes_) // forward values from inside branches and loops
       if (!keep(code)) return false;
     for (Code &code : codes_) placer_.place(code);            // spliced in, or a function
+    placer_.watch_assignments();                              // between a window and such a function
     for (auto &walk : tapes_.walks) placer_.dispatch(*walk);  // calls of those functions
     for (auto &pair : placer_.pairs()) placer_.record(*pair); // states at the windows' ends
     answer();
@@ -63,14 +64,50 @@ private:
     return asked;
   }
 
+  /// Of a window and of its twins: what the twins touch keeps its gradient in memory.
+  bool find_all_activity(Pair &pair) {
+    const Window &window = *pair.window;
+    std::vector<Location> asked = asked_of(pair);
+    std::set<std::string> shared = touched_by_recursions(module_, window, asked);
+    if (!find_activity(module_, window, asked, diag_, pair.activity)) return false;
+    for (const auto &r : *window.recursions) {
+      if (!find_activity(module_, window_of(window, *r), asked, diag_, pair.deep[r.get()])) return false;
+      for (const std::string &key : pair.deep[r.get()].in_memory) {
+        if (key[0] == '@') {
+          shared.insert(key);
+          continue;
+        }
+        diag_.error(
+            r->source->place,
+            "the local " + key.substr(1) + " of @" + std::string(r->source->name) +
+                ", which recurses inside a window, is reached by a run-time index; not yet in this version",
+            "make it a unit variable or a loop");
+        return false;
+      }
+    }
+    for (const std::string &key : pair.activity.in_memory)
+      if (key[0] == '@') shared.insert(key);
+    pair.activity.in_memory.insert(shared.begin(), shared.end());
+    for (auto &[r, activity] : pair.deep) activity.in_memory.insert(shared.begin(), shared.end());
+    return true;
+  }
+
   bool reverse(Pair &pair) {
+    for (const auto &r : *pair.window->recursions) {
+      Code code{&pair, nullptr, module_.new_region(), {}, r.get()};
+      Window twin = window_of(*pair.window, *r);
+      Reverse reversal(module_, twin, pair.deep.at(r.get()), pair.descents, diag_);
+      if (!reversal.run(*code.region, *r, r->source->place)) return false;
+      code.mirrors = reversal.mirrors();
+      codes_.push_back(std::move(code));
+    }
     for (Walk *walk : pair.walks)
       if (walk->spliced && !reverse(pair, walk)) return false;
     return !pair.backward || reverse(pair, nullptr);
   }
   bool reverse(Pair &pair, Walk *walk) {
-    Code code{&pair, walk, module_.new_region(), {}};
-    Reverse reversal(module_, *pair.window, pair.activity, diag_);
+    Code code{&pair, walk, module_.new_region(), {}, nullptr};
+    Reverse reversal(module_, *pair.window, pair.activity, pair.descents, diag_);
     const Func *func = pair.window->func;
     for (const std::string &key : pair.activity.in_memory) {
       Location at = variable_location(key[0] == '@' ? Path::Base::global : Path::Base::local,
@@ -128,7 +165,7 @@ private:
   }
 
   bool keep(Code &code) {
-    Func &func = *code.pair->window->func;
+    Func &func = code.forward();
     return keep_values(module_, func, {func.body, code.region}, code.mirrors, diag_, made_[&func]);
   }
 
@@ -150,7 +187,10 @@ private:
   void clean() {
     for (Func *func : module_.funcs) {
       bool touched = made_.count(func) > 0;
-      for (auto &pair : placer_.pairs()) touched |= pair->backward == func;
+      for (auto &pair : placer_.pairs()) {
+        touched |= pair->backward == func;
+        for (auto &[r, descent] : pair->descents) touched |= descent.backward == func;
+      }
       if (!touched) continue;
       std::set<std::string_view> own(made_[func].begin(), made_[func].end());
       remove_dead(*func->body, {}, own);
@@ -169,7 +209,7 @@ private:
       std::set<std::string_view> called{"program.main"};
       for (Func *func : module_.funcs)
         each_op(*func->body, [&](Op &op) {
-          if (!op.symbol.empty()) called.insert(op.symbol);
+          if (!op.symbol.empty() && op.symbol != func->name) called.insert(op.symbol);
         });
       auto gone = [&](const Func *f) { return inlined_.count(f) && !f->exported && !called.count(f->name); };
       changed = std::erase_if(module_.funcs, gone) > 0;

@@ -2,6 +2,8 @@
 #pragma once
 #include "spectra/build.h"
 
+#include <unordered_map>
+
 namespace mica::grad {
 
 struct Location {
@@ -78,6 +80,18 @@ template <class Visit> void for_each_leaf(const Location &at, const spectra::Typ
 /// Calls `visit` for every operation of the region and of the regions inside, in text order.
 template <class Visit> void each_op(spectra::Region &region, const Visit &visit) {
   spectra::walk(region, [&](spectra::Op *op) { visit(*op); });
+}
+
+/// Puts values in the place of others, as operands.
+inline void replace_all(spectra::Region &region,
+                        const std::unordered_map<spectra::Value *, spectra::Value *> &with) {
+  if (with.empty()) return;
+  each_op(region, [&](spectra::Op &op) {
+    for (spectra::Value *&v : op.operands) {
+      auto it = with.find(v);
+      if (it != with.end()) v = it->second;
+    }
+  });
 }
 
 /// Leaves below a type, counted without visiting them.

@@ -31,12 +31,31 @@ struct Ask {
   Walk *walk = nullptr; ///< the spliced walk whose value it takes; null: it reads the hidden variable
 };
 
+/// A procedure that a window calls to a depth that only the run knows: a forward twin of its own, which
+/// pushes what the way back reads (recursion.cc).
+struct Recursion {
+  const spectra::Func *source = nullptr;
+  spectra::Func *forward = nullptr;
+  spectra::Op *tape = nullptr;      ///< around the twin's whole body
+  spectra::Value *answer = nullptr; ///< null for a procedure
+  spectra::Region &body() const { return *tape->regions[0]; }
+};
+/// By the forward twin's name, in the order that they were found in.
+using Recursions = std::vector<std::shared_ptr<Recursion>>;
+
 struct Window {
   int64_t id = 0;
   spectra::Op *tape = nullptr;
   spectra::Func *func = nullptr;
   spectra::Region *region = nullptr; ///< where the tape stands
+  std::shared_ptr<Recursions> recursions = std::make_shared<Recursions>();
   spectra::Region &body() const { return *tape->regions[0]; }
+  const Recursion *recursion(const spectra::Op &op) const {
+    if (op.code == spectra::OpCode::call)
+      for (const auto &r : *recursions)
+        if (r->forward->name == op.symbol) return r.get();
+    return nullptr;
+  }
 };
 
 /// What of a window depends on what is asked for (activity.cc).

@@ -367,6 +367,7 @@ void Lexer::lex_quoted(char quote) {
   advance(1);
   int count = 0;
   uint32_t last = 0;
+  bool closed = true;
   for (;;) {
     char c = at();
     if (cursor_ >= source_.size() || c == '\n' || c == '\r') {
@@ -375,6 +376,7 @@ void Lexer::lex_quoted(char quote) {
                          : "this character is not closed on its line",
             quote == '"' ? "end it with `\"`; `\\n` starts a new line inside a string" : "write it as 'a'");
       swallow_next_ = true;
+      closed = false;
       break;
     }
     if (c == quote) {
@@ -394,7 +396,7 @@ void Lexer::lex_quoted(char quote) {
   text = source_.substr(start, cursor_ - start);
   kind = quote == '"' ? Token::string : Token::unicode;
   if (quote == '"') return;
-  if (count != 1)
+  if (closed && count != 1)
     error(place, "a character in single quotes is one code point, not " + std::to_string(count),
           "text stands in double quotes");
   value = std::to_string(last);

@@ -38,7 +38,7 @@ $(B)/obj/tests/unit/runtime_%.o: CPPFLAGS += -march=x86-64-v3 -ffp-contract=off
 
 .PHONY: check check-manual update tests check-spec layering check-files check-long $(foreach s,$(STAGES) driver run ir unit laws,check-$(s))
 tests: all $(B)/bin/mica-tests $(UNIT_TESTS) ## build the tests without running them
-check: tests check-spec layering check-files ## build and run every test; the last line is `N passed, N failed`
+check: tests check-spec layering check-files check-manual ## build and run every test; the last line is `N passed, N failed`
 	@tests/run-shards --filter '$(CHECK_FILTER)' $(UNIT_TESTS) $(B)/bin/mica-tests
 $(foreach s,$(STAGES) driver run ir,check-$(s)): check-%: all $(B)/bin/mica-tests $(UNIT_TESTS)
 	@tests/run-shards --filter '$*.*' $(B)/bin/mica-tests $(filter %/unit-$*,$(UNIT_TESTS))
@@ -49,8 +49,9 @@ check-laws: all $(B)/bin/mica-tests ## round trip, pipe and repetition over the 
 update: all $(B)/bin/mica-tests ## rewrite the expectations of tests, and OPS.md, and list what changed
 	@cmp -s ir-spec/OPS.md $(B)/gen/OPS.md || { cp $(B)/gen/OPS.md ir-spec/ && echo 'updated ir-spec/OPS.md'; }
 	@MICA_UPDATE=1 $(B)/bin/mica-tests --gtest_brief=1 --gtest_filter='$(CHECK_FILTER)'
-check-manual: all ## the programs of the manual, compiled, run and compared
-	@tests/manual docs/language.md
+PAGES := docs/language.md docs/remarks.md $(wildcard */README.md)
+check-manual: all ## the programs of the manual and of the READMEs, compiled, run and compared
+	@tests/manual $(PAGES) > $(B)/manual.log || { cat $(B)/manual.log; exit 1; }
 check-long: tests ## the tests that take minutes
 	@set -e; for t in $(wildcard tests/long/*.sh); do echo "== $$t"; sh $$t; done
 

@@ -108,4 +108,41 @@ bool infer_attention_gradient(Module &module, const Op &op, std::vector<const Ty
   return true;
 }
 
+bool attention_run_fits(Module &module, const Op &op, OpCode code, std::string &why) {
+  auto is_pointer = [&](size_t i) { return op.operands[i]->type->kind == TypeKind::pointer; };
+  const size_t count = op.operands.size(), before = code == OpCode::attention ? 0 : 3;
+  size_t pointers = 0;
+  for (size_t i = 0; i < count; ++i) pointers += is_pointer(i);
+  if (pointers < before + 2) return fail(why, "takes the operands of " + std::string(info(code).name));
+  // Two or three pointers belong to one operand and its results, four and more to three.
+  size_t inputs = before + (pointers - before < 4 ? 1 : 3);
+  if (inputs < count && !is_pointer(inputs)) inputs += 2;
+  if (inputs >= count) return fail(why, "its last operands are pointers to the results");
+  std::vector<Value> values(inputs);
+  Op like = op;
+  like.code = code;
+  like.operands.clear();
+  like.results.clear();
+  for (size_t i = 0; i < inputs; ++i) {
+    const Type *t = op.operands[i]->type;
+    values[i].type = t->kind == TypeKind::pointer ? module.types.untracked(t->element) : t;
+    like.operands.push_back(&values[i]);
+  }
+  std::vector<const Type *> types;
+  if (code == OpCode::attention ? !infer_attention(module, like, types, why)
+                                : !infer_attention_gradient(module, like, types, why))
+    return false;
+  if (code == OpCode::attention && count - inputs == 1) types.pop_back();
+  if (count - inputs != types.size())
+    return fail(why, "has " + std::to_string(count - inputs) + " pointers to its " +
+                         std::to_string(types.size()) + " results");
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Type *t = op.operands[inputs + i]->type;
+    if (t->kind != TypeKind::pointer || module.types.untracked(t->element) != types[i])
+      return fail(why, "operand " + std::to_string(inputs + i + 1) + " is " + to_text(t) +
+                           ", not a pointer to " + to_text(types[i]));
+  }
+  return true;
+}
+
 } // namespace spectra

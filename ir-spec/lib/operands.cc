@@ -1,6 +1,6 @@
 // What an operation's operands are: the kinds of ops.yaml's `of`, the explicit results that no rule of
 // infer.cc computes, and the routines behind `run`, whose operands are those of the operation of their name.
-#include "spectra/ops.h"
+#include "infer.h"
 
 #include <algorithm>
 #include <iterator>
@@ -30,6 +30,7 @@ constexpr Kind kKinds[] = {
     {"bits", "integers or bools", [](const Type *t) { return t->is_integer() || t->is_bool(); }},
     {"bool", "bools", [](const Type *t) { return t->is_bool(); }},
     {"flag", "one bool", [](const Type *t) { return t->is_scalar() && t->is_bool(); }},
+    {"scalar", "one number", [](const Type *t) { return t->is_scalar() && is_number(t); }},
     {"index", "one integer", [](const Type *t) { return t->is_scalar() && t->is_integer(); }},
     {"ordinal", "one integer, bool or unicode",
      [](const Type *t) { return t->is_scalar() && !t->is_float(); }},
@@ -97,6 +98,12 @@ const char *wrong_result(const Op &op) {
   case OpCode::frame_as: return result->kind == TypeKind::pointer ? nullptr : "gives a pointer";
   case OpCode::new_slice: return result->kind == TypeKind::slice ? nullptr : "gives a slice";
   case OpCode::nil: return is_reference(result) ? nullptr : "gives a pointer, a slice or a procedure value";
+  case OpCode::check_chance:
+    return arg(0)->is_scalar() && arg(0)->scalar == Scalar::f64 ? nullptr : "takes one f64";
+  case OpCode::draw:
+    return op.arg_count() < 2 || (arg(1)->is_scalar() && arg(1)->scalar == Scalar::f64)
+               ? nullptr
+               : "takes its probability as one f64";
   case OpCode::random_float: return result->is_scalar() && result->is_float() ? nullptr : "gives one float";
   case OpCode::clip_grad_norms:
     return result->is_scalar() && result->is_float() ? nullptr : "gives one float";
@@ -165,6 +172,8 @@ bool run_fits(Module &module, const Func *func, const Op &op, std::string &why) 
                                          OpCode::slice_rows, OpCode::row,          OpCode::put,
                                          OpCode::normal,     OpCode::uniform,      OpCode::norm};
   const OpInfo *named = find_op(op.text(Attr::name));
+  if (named && (named->code == OpCode::attention || named->code == OpCode::attention_gradient))
+    return attention_run_fits(module, op, named->code, why);
   if (!named || std::find(std::begin(kRoutines), std::end(kRoutines), named->code) == std::end(kRoutines))
     return true;
   if (op.operands.size() < 2 ||
@@ -209,9 +218,9 @@ bool operands_fit(Module &module, const Func *func, const Op &op, std::string &w
     if (fits && kind.name == "same") fits = group && type == group;
     if (fits && kind.name == "alike") fits = group && module.types.untracked(type->element) == group;
     if (fits) continue;
-    why = "operand " + std::to_string(i + 1) + " is " + to_text(type) + ", and " + std::string(kind.words) +
-          (group && (kind.name == "same" || kind.name == "alike") ? ", " + to_text(group) + "," : "") +
-          " is wanted";
+    const bool grouped = group && (kind.name == "same" || kind.name == "alike");
+    why = "takes " + std::string(kind.words) + (grouped ? ", " + to_text(group) + "," : "") + " as operand " +
+          std::to_string(i + 1) + ", not " + to_text(type);
     return false;
   }
   if (each && (count - once) % each) {

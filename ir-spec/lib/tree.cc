@@ -313,6 +313,8 @@ private:
         n->text = line_.substr(at, end - at);
         if (n->text.empty() || n->text[0] == '!')
           fail("`" + std::string(word) + "` needs " + kKinds[static_cast<size_t>(*kind)].atom, at + 1);
+        if (n->text.find('!') != std::string_view::npos)
+          fail("`" + std::string(n->text) + "` stands in quotes, or a blank before its place", at + 1);
       }
       at = std::min(end + 1, line_.size());
     }
@@ -387,8 +389,8 @@ std::string print_tree(const Tree &tree) {
     out += text_name(n->kind);
     if (has_atom(n->kind)) {
       out += ' ';
-      bool bare = !n->text.empty() && n->text[0] != '"' && n->text[0] != '!' && n->kind != NodeKind::string;
-      for (char c : n->text) bare &= static_cast<unsigned char>(c) > 0x20 && c != 0x7F;
+      bool bare = !n->text.empty() && n->text[0] != '"' && n->kind != NodeKind::string;
+      for (char c : n->text) bare &= static_cast<unsigned char>(c) > 0x20 && c != 0x7F && c != '!';
       out += bare ? std::string(n->text) : quote(n->text);
     }
     if (n->place) out += " !" + std::to_string(n->place.line) + ":" + std::to_string(n->place.column);

@@ -25,6 +25,31 @@ std::string sizes_text(const std::vector<int64_t> &sizes, const char *separator)
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
+/// More than any memory has: what a product of sizes stops at, so that none overflows.
+constexpr int64_t kHuge = int64_t{1} << 60;
+
+int64_t times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kHuge : std::min(product, kHuge);
+}
+
+/// A record's layout is asked for often, and records hold records: computed again only where fields were
+/// added.
+const Record::Layout &layout_of(const Record *record) {
+  Record::Layout &layout = record->layout;
+  if (layout.offsets.size() == record->fields.size()) return layout;
+  Record::Layout fresh;
+  for (const Record::Field &field : record->fields) {
+    const int64_t align = align_of(field.type);
+    fresh.align = std::max(fresh.align, align);
+    fresh.offsets.push_back(round_up(fresh.size, align));
+    fresh.size = std::min(fresh.offsets.back() + size_of(field.type), kHuge);
+  }
+  fresh.size = round_up(fresh.size, fresh.align);
+  layout = std::move(fresh);
+  return layout;
+}
+
 } // namespace
 
 int Record::field_index(std::string_view field) const {
@@ -35,13 +60,19 @@ int Record::field_index(std::string_view field) const {
 
 int64_t Type::cells() const {
   int64_t n = 1;
-  for (int64_t size : sizes) n *= size;
+  for (int64_t size : sizes) {
+    if (size == 0) return 0; // whatever the others are
+    n = times(n, size);
+  }
   return n;
 }
 
 int64_t Type::rows() const {
   int64_t n = 1;
-  for (size_t i = 0; i + 1 < sizes.size(); ++i) n *= sizes[i];
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0; // whatever the others are
+    n = times(n, sizes[i]);
+  }
   return n;
 }
 
@@ -244,7 +275,7 @@ int64_t size_of(const Type *type) {
   switch (type->kind) {
   case TypeKind::scalar: return type->gpu ? 8 : scalar_bytes(type->scalar);
   case TypeKind::whole:
-    return type->gpu ? 8 : round_up(type->cells() * scalar_bytes(type->scalar), kWholeAlign);
+    return type->gpu ? 8 : round_up(times(type->cells(), scalar_bytes(type->scalar)), kWholeAlign);
   case TypeKind::pointer:
   case TypeKind::frame: return 8;
   case TypeKind::slice:
@@ -252,14 +283,12 @@ int64_t size_of(const Type *type) {
   case TypeKind::string:
   case TypeKind::random:
   case TypeKind::draw: return 16;
-  case TypeKind::array: return std::max<int64_t>(0, type->high - type->low + 1) * size_of(type->element);
-  case TypeKind::record: {
-    int64_t count = static_cast<int64_t>(type->record->fields.size());
-    if (count == 0) return 0;
-    const Record::Field &last = type->record->fields.back();
-    return round_up(field_offset(type->record, static_cast<int>(count) - 1) + size_of(last.type),
-                    align_of(type));
+  case TypeKind::array: {
+    int64_t count = 0; // from the least to the largest int64 there are more than an int64 counts
+    if (__builtin_sub_overflow(type->high, type->low, &count)) count = kHuge;
+    return times(std::max<int64_t>(0, count + 1), size_of(type->element));
   }
+  case TypeKind::record: return layout_of(type->record).size;
   }
   return 0;
 }
@@ -269,23 +298,13 @@ int64_t align_of(const Type *type) {
   case TypeKind::scalar: return type->gpu ? 8 : scalar_bytes(type->scalar);
   case TypeKind::whole: return type->gpu ? 8 : kWholeAlign;
   case TypeKind::array: return align_of(type->element);
-  case TypeKind::record: {
-    int64_t align = 1;
-    for (const Record::Field &field : type->record->fields) align = std::max(align, align_of(field.type));
-    return align;
-  }
+  case TypeKind::record: return layout_of(type->record).align;
   default: return 8;
   }
 }
 
 int64_t field_offset(const Record *record, int field) {
-  int64_t offset = 0;
-  for (int i = 0;; ++i) {
-    const Type *type = record->fields[static_cast<size_t>(i)].type;
-    offset = round_up(offset, align_of(type));
-    if (i == field) return offset;
-    offset += size_of(type);
-  }
+  return layout_of(record).offsets[static_cast<size_t>(field)];
 }
 
 } // namespace spectra

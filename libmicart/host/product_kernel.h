@@ -22,6 +22,9 @@ constexpr i64 kTaskTiles = 168 / MICA_TILE_ROWS; // tiles of a task, one below t
 constexpr i64 kTaskColumns = 512;                // columns of a task, at most
 /// Cells of A and B that are packed at a time.
 constexpr i64 kSlabA = i64(1) << 20, kSlabB = i64(4) << 20;
+/// Rows that don't repay packing B, how far apart its rows may lie then, in bytes, and the bytes of a B that
+/// stays in the second-level cache.
+constexpr i64 kFewRows = 192, kNearRows = 4096, kCacheB = i64(1) << 19;
 /// Multiplications that are worth sharing out, and that a task has at least: 5 to 10 µs.
 constexpr i64 kWorthSharing = i64(1) << 19, kTaskWork = i64(1) << 18;
 
@@ -75,7 +78,7 @@ template <class T> struct Work {
   i64 c_row, c_column;
   int type_c;
   i64 m, n, k;
-  T *packed_a, *packed_b;       // panels [k][kRows], [k][kColumns]; packed_b is null where B is read in place
+  T *packed_a, *packed_b;       // panels [k][kRows], [k][kColumns]; null: packed by each task, read in place
   i64 a_begin, a_end;           // rows whose panels are packed
   i64 b_begin, b_end;           // columns likewise
   i64 a_panels;                 // to be packed: so many of A, then those of B
@@ -122,6 +125,7 @@ void add_tile(i64 rows, i64 columns, i64 depth, const T *a, const T *b, i64 b_st
 template <class T> void run_tasks(void *context, i64 begin, i64 end) {
   const Work<T> &w = *static_cast<const Work<T> *>(context);
   constexpr int W = kColumns<T>;
+  alignas(64) T a_panel[kRows * kDepth];
   alignas(64) T b_tail[W * kDepth];
   for (i64 task = begin; task < end; task++) {
     i64 i0 = w.a_begin + task / w.tasks_across * w.task_tiles * kRows;
@@ -133,7 +137,19 @@ template <class T> void run_tasks(void *context, i64 begin, i64 end) {
     T *sums = direct ? reinterpret_cast<T *>(w.c) + i0 * w.c_row + j0
                      : static_cast<T *>(allocate((i1 - i0) * (j1 - j0) * static_cast<i64>(sizeof(T))));
     i64 ld = direct ? w.c_row : j1 - j0;
-    for (i64 k0 = 0; k0 < w.k; k0 += kDepth) {
+    // Either a panel of A stays in the first-level cache and those of B pass by, or the other way round.
+    for (i64 i = i0; !w.packed_a && i < i1; i += kRows) {
+      i64 rows = i1 - i < kRows ? i1 - i : kRows;
+      for (i64 k0 = 0; k0 < w.k; k0 += kDepth) {
+        i64 depth = w.k - k0 < kDepth ? w.k - k0 : kDepth;
+        pack_lines<T, kRows>(w.a, i, i1, k0, depth, a_panel);
+        for (i64 j = j0; j < j1; j += W)
+          add_tile<T>(rows, j1 - j < W ? j1 - j : W, depth, a_panel,
+                      w.packed_b + (j - w.b_begin) * w.k + k0 * W, W, sums + (i - i0) * ld + (j - j0), ld,
+                      k0 == 0);
+      }
+    }
+    for (i64 k0 = 0; w.packed_a && k0 < w.k; k0 += kDepth) {
       i64 depth = w.k - k0 < kDepth ? w.k - k0 : kDepth;
       for (i64 j = j0; j < j1; j += W) {
         i64 columns = j1 - j < W ? j1 - j : W;
@@ -209,19 +225,24 @@ template <class T> void multiply(const Pair &pair) {
     w.c_row = pair.c_column;
     w.c_column = pair.c_row;
   }
-  // Few rows over a B whose columns lie side by side read it in place; else it is packed too, slab by slab.
-  bool in_place = w.b.outer == 1 && w.b.type == type_of<T>() && w.m <= kRows;
+  // Few rows over a B whose columns lie side by side read it in place, unless its rows lie so far apart that
+  // they meet in the caches; else it is packed, slab by slab. A B that the second-level cache holds lets each
+  // task pack A.
+  i64 apart = w.b.inner * static_cast<i64>(sizeof(T));
+  bool in_place = w.b.outer == 1 && w.b.type == type_of<T>() &&
+                  (w.m <= kRows || (w.m <= kFewRows && apart <= kNearRows && apart % 2048 != 0));
+  bool packs_a = in_place || w.n > kTaskColumns || w.n * w.k * static_cast<i64>(sizeof(T)) > kCacheB;
   auto slab = [&](i64 cells, i64 least, i64 panel, i64 lines) {
     i64 size = cells / w.k / panel * panel;
     if (size < least) size = least;
     return size < lines ? size : parts(lines, panel) * panel;
   };
-  i64 slab_a = slab(kSlabA, kTaskTiles * kRows, kRows, w.m);
+  i64 slab_a = packs_a ? slab(kSlabA, kTaskTiles * kRows, kRows, w.m) : w.m;
   i64 slab_b = in_place ? w.n : slab(kSlabB, kTaskColumns, W, w.n);
-  T *memory =
-      static_cast<T *>(scratch((slab_a + (in_place ? 0 : slab_b)) * w.k * static_cast<i64>(sizeof(T))));
+  i64 cells_a = packs_a ? slab_a * w.k : 0, cells_b = in_place ? 0 : slab_b * w.k;
+  T *memory = static_cast<T *>(scratch((cells_a + cells_b) * static_cast<i64>(sizeof(T))));
   w.packed_b = in_place ? nullptr : memory; // of the two the one whose panels are whole cache lines
-  w.packed_a = in_place ? memory : memory + slab_b * w.k;
+  w.packed_a = packs_a ? memory + cells_b : nullptr;
   i64 threads = mica_thread_count();
   bool shares = threads > 1 && w.m * w.n * w.k >= kWorthSharing;
   for (i64 j = 0; j < w.n; j += slab_b) {
@@ -230,7 +251,7 @@ template <class T> void multiply(const Pair &pair) {
     for (i64 i = 0; i < w.m; i += slab_a) {
       w.a_begin = i;
       w.a_end = i + slab_a < w.m ? i + slab_a : w.m;
-      w.a_panels = parts(w.a_end - w.a_begin, kRows);
+      w.a_panels = packs_a ? parts(w.a_end - w.a_begin, kRows) : 0;
       bool packs_b = i == 0 && w.packed_b;
       i64 panels = w.a_panels + (packs_b ? parts(w.b_end - w.b_begin, W) : 0);
       mica_parallel(pack_panels<T>, &w, panels, shares ? 1024 / w.k + 1 : panels);

@@ -216,9 +216,9 @@ void mica_stack_clear(struct mica_stack *stack); // empties it, keeps its memory
 
 // ---- threads
 // -----------------------------------------------------------------------------------------
-// Splits [0, count) into one contiguous range for each thread, each a multiple of `grain` but the last, and
-// waits. Which ranges there are depends on the number of threads: the caller's body must give the same bits
-// for any split at multiples of grain. Calls from within a body run on the calling thread.
+// Splits [0, count) into ranges that the threads share, each a multiple of `grain` but the last, and waits.
+// Which ranges there are depends on the number of threads and on chance: the caller's body must give the same
+// bits for any split at multiples of grain. Calls from within a body run on the calling thread.
 void mica_parallel(void (*body)(void *context, int64_t begin, int64_t end), void *context, int64_t count,
                    int64_t grain);
 int32_t mica_thread_count(void); // threads=N, or the number of cores this process may use

@@ -107,8 +107,12 @@ MICA_F32_FIXED(arctan)
 MICA_F32(tanh)
 MICA_F32(erf)
 MICA_F32_FIXED(erfc)
-MICA_F32_NEAR_ZERO(gelu)
-MICA_F32(gelu_gradient)
+MICA_PUBLIC float mica_gelu_f32(float x) {
+  return mica::math::near_zero(static_cast<double>(x), mica::math::gelu_for_f32(static_cast<double>(x)));
+}
+MICA_PUBLIC float mica_gelu_gradient_f32(float x) {
+  return static_cast<float>(mica::math::gelu_gradient_for_f32(static_cast<double>(x)));
+}
 MICA_F32_NEAR_ZERO(gelu_tanh)
 MICA_F32(gelu_tanh_gradient)
 MICA_PUBLIC float mica_sigmoid_f32(float x) {

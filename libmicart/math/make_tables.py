@@ -58,6 +58,13 @@ polynomial("Asin", series(lambda z: mpf(1) / 6 + 3 * z / 40 + 5 * z * z / 112, l
 c = 2 / sqrt(pi)
 polynomial("Erf", series(lambda z: c * (-mpf(1) / 3 + z / 10 - z * z / 42), lambda z: (erf(sqrt(z)) - c * sqrt(z)) / sqrt(z)**3),
            mpf("1e-30"), mpf("0.2501"), 10, "(erf(x) - 2/sqrt(pi) x) / x^3 in x^2")
+# The normal distribution's tail over its bell, Q(z) e^(z^2/2), smooth to the far end: in t = (z - 5) / (z + 5), z to 15.
+def tail(t):
+    z = 5 * (1 + t) / (1 - t)
+    return (z + 5) * erfc(z / sqrt(2)) * exp(z * z / 2) / 2
+
+
+polynomial("NormalTail", tail, -1, mpf("0.5"), 22, "(z + 5) Q(z) e^(z^2/2) in (z - 5) / (z + 5)")
 
 pair("TwoOverSqrtPi", c, "2 / sqrt(pi)")
 pair("SqrtHalf", sqrt(mpf(1) / 2), "sqrt(1/2)")

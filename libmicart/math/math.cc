@@ -5,6 +5,7 @@
 #include "erf.h"
 #include "exp.h"
 #include "fmod.h"
+#include "gelu.h"
 #include "gelu_tanh.h"
 #include "halves.h"
 #include "ln.h"

@@ -17,6 +17,8 @@ constexpr double kAtan[] = {-0x1.5555555555555p-2, 0x1.9999999999952p-3, -0x1.24
 constexpr double kAsin[] = {0x1.5555555555555p-3, 0x1.3333333333389p-4, 0x1.6db6db6dac0eap-5, 0x1.f1c71c7a5e151p-6, 0x1.6e8ba121b9d5fp-6, 0x1.1c4efd20ebb99p-6, 0x1.c990a42b32b03p-7, 0x1.7b02ef007d23ep-7, 0x1.3b462d121c5d2p-7, 0x1.31777489dfd29p-7, 0x1.8dcdf11997e0fp-9, 0x1.40c91fa8deb7ep-6, -0x1.3bd7e353ddbc2p-6, 0x1.e58a4f278e007p-6};
 // (erf(x) - 2/sqrt(pi) x) / x^3 in x^2; off by at most 2^-68.7.
 constexpr double kErf[] = {-0x1.812746b0379e7p-2, 0x1.ce2f21a042be2p-4, -0x1.b82ce31288b13p-6, 0x1.565bcd0e6738ep-8, -0x1.c02db3fdba119p-11, 0x1.f9a325cb67f8fp-14, -0x1.f4d2061b0dba6p-17, 0x1.b9d791f41c41fp-20, -0x1.5dd2aa62eb12ep-23, 0x1.cac3adf531b41p-27};
+// (z + 5) Q(z) e^(z^2/2) in (z - 5) / (z + 5); off by at most 2^-60.3.
+constexpr double kNormalTail[] = {0x1.89d3abe1f95aep-1, -0x1.54ad03f27ca18p-1, 0x1.fb31653876f86p-2, -0x1.410ed5f87590ap-2, 0x1.51f6329f01db5p-3, -0x1.1b1c254ca6db4p-4, 0x1.54b4d4f464901p-6, -0x1.88590e915497ep-9, -0x1.a250371a49082p-11, 0x1.1daf19d365b8ep-11, -0x1.f214d5656b1fdp-15, -0x1.a16fcbdaac236p-15, 0x1.17e27df21c8f1p-16, 0x1.0b155b6683ef0p-18, -0x1.74446ea50e287p-19, -0x1.69e1e8e336d58p-22, 0x1.d9a68995d6074p-22, 0x1.a1e0d0a5c69d1p-25, -0x1.2dc361c2d7cdep-24, -0x1.323d6858f6cdep-26, 0x1.ef61c7c41fef7p-29, 0x1.86f9b04531ebap-30};
 constexpr double kTwoOverSqrtPiHigh = 0x1.20dd750429b6dp+0, kTwoOverSqrtPiLow = 0x1.1ae3a914fed80p-56; // 2 / sqrt(pi)
 constexpr double kSqrtHalfHigh = 0x1.6a09e667f3bcdp-1, kSqrtHalfLow = -0x1.bdd3413b26456p-55; // sqrt(1/2)
 constexpr double kInvLn10High = 0x1.bcb7b1526e50ep-2, kInvLn10Low = 0x1.95355baaafad3p-57; // 1 / ln 10

@@ -7,11 +7,13 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/StandardInstrumentations.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/IPO/Internalize.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 /// The math library's bitcode for the processor, carried in this executable (Makefile, mica-codegen/math.s).
 extern "C" const char mica_math_x86[];
@@ -90,12 +92,18 @@ bool link_math(Unit &unit) {
 /// In the debug and checked tiers the user's functions stay as written while the library's kernels are
 /// optimized: the tier is about what a debugger sees, and an unoptimized product would take a day.
 void keep_user_code(Unit &unit) {
+  // Passes over the whole module would still drop arguments and turn variables into registers: what is said
+  // to be used from elsewhere stays.
+  std::vector<llvm::GlobalValue *> kept;
   for (const auto &[func, f] : unit.functions) {
     if (f->isDeclaration()) continue;
     f->addFnAttr(llvm::Attribute::NoInline);
     f->addFnAttr(llvm::Attribute::OptimizeNone);
     f->addFnAttr("frame-pointer", "all");
+    kept.push_back(f);
   }
+  for (const auto &[name, variable] : unit.variables) kept.push_back(variable);
+  llvm::appendToCompilerUsed(*unit.module, kept);
 }
 
 /// A fault of this stage shows here, with the function that it made wrong, and not as a crash inside LLVM.
@@ -138,7 +146,11 @@ std::string emit_assembly(Unit &unit) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = options.tier != "O1";
   tuning.SLPVectorization = options.tier != "O1";
-  llvm::PassBuilder passes(machine.get(), tuning);
+  // It is the instrumentations that make passes respect `optnone`.
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::StandardInstrumentations instrumentations(unit.context, false);
+  if (!options.optimizes()) instrumentations.registerCallbacks(callbacks, &modules);
+  llvm::PassBuilder passes(machine.get(), tuning, std::nullopt, &callbacks);
   passes.registerModuleAnalyses(modules);
   passes.registerCGSCCAnalyses(calls);
   passes.registerFunctionAnalyses(functions);

@@ -17,6 +17,10 @@ private:
   void show_parameter(const Value &v, llvm::Argument *argument, unsigned number);
   void emit_locals();
   void show_local(const spectra::Variable &local, LValue address);
+  // debug_frames.cc
+  void show_fields(const spectra::Record &frame, LValue address, const std::vector<uint64_t> &way, bool own);
+  void show_outer_frames(LValue frame);
+  const spectra::Record *frame_of(std::string_view function) const;
   bool is_entry_copy(const Op &op) const;
   void emit_region(const spectra::Region &region);
   void emit_op(const Op &op);

@@ -1,5 +1,6 @@
 // A function: its locals, its regions, and which part emits each operation.
 #include "card/card.h"
+#include "codegen.h"
 #include "function.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -51,7 +52,10 @@ void FunctionEmitter::emit() {
 
 /// A parameter that the source names, for the debugger: in memory where nothing is optimized, else by value.
 void FunctionEmitter::show_parameter(const Value &v, llvm::Argument *argument, unsigned number) {
+  if (v.type->kind == TypeKind::frame) show_outer_frames(argument);
   if (!unit_.debug || v.name.empty() || v.type->kind == TypeKind::frame) return;
+  if (const spectra::Record *frame = frame_of(func_.name); frame && frame->field_index(v.name) >= 0)
+    return; // inner procedures may change it, where it lives in the frame
   for (const spectra::Variable &local : func_.locals)
     if (local.name == v.name) return; // mica-check copied it to a local, which the source sees
   llvm::StringRef name(v.name.data(), v.name.size());
@@ -96,7 +100,11 @@ void FunctionEmitter::emit_locals() {
     if (has_card_parts(local.type))
       arenas_.push_back(
           {emit_card_place(unit_, b_, local.place, address, local.type, b_.getInt64(1)), nullptr, true});
-    if (unit_.debug && local.place) show_local(local, address);
+    const bool frame = local.name.find('\'') != std::string_view::npos; // the compiler's own
+    if (unit_.debug && frame && local.type->kind == TypeKind::record && llvm::isa<llvm::AllocaInst>(address))
+      show_fields(*local.type->record, address, {}, true);
+    else if (unit_.debug && local.place)
+      show_local(local, address);
   }
 }
 
@@ -182,7 +190,7 @@ void FunctionEmitter::emit_op(const Op &op) {
   if (emit_check(op) || emit_library(op)) return;
   LValue result = emit_scalar(unit_, b_, op, operands);
   if (!result)
-    throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name + "` on the host");
+    throw Refused{op.place(), std::string("`") + spectra::info(op.code).name + "` has no code on the host"};
   define(op.result(), result);
 }
 

@@ -1,5 +1,6 @@
 // What all kernels on the processor share: context, loops, cells in memory, collapsed spaces.
 #include "kernel.h"
+#include "codegen.h"
 #include "spectra/ops.h"
 
 #include <llvm/IR/IntrinsicInst.h>
@@ -117,7 +118,7 @@ bool KernelEmitter::mark_calls(llvm::BasicBlock *first, llvm::MDNode *group) {
 }
 
 void KernelEmitter::loop(LValue from, LValue to, const char *name, bool parallel,
-                         const std::function<void(LValue)> &body) {
+                         const std::function<void(LValue)> &body, uint32_t width) {
   llvm::BasicBlock *before = b_.GetInsertBlock();
   llvm::BasicBlock *turn = llvm::BasicBlock::Create(unit_.context, name, function_);
   llvm::BasicBlock *after = llvm::BasicBlock::Create(unit_.context, std::string("end") + name, function_);
@@ -136,11 +137,20 @@ void KernelEmitter::loop(LValue from, LValue to, const char *name, bool parallel
     llvm::Metadata *accesses = llvm::MDNode::get(
         unit_.context, {llvm::MDString::get(unit_.context, "llvm.loop.parallel_accesses"), access_group_});
     llvm::SmallVector<llvm::Metadata *> hints{nullptr, accesses};
+    auto hint = [&](const char *what, llvm::Constant *value) {
+      llvm::SmallVector<llvm::Metadata *, 2> words{llvm::MDString::get(unit_.context, what)};
+      if (value) words.push_back(llvm::ConstantAsMetadata::get(value));
+      hints.push_back(llvm::MDNode::get(unit_.context, words));
+    };
     // LLVM overrates what the branches of inlined functions cost as vectors: ln and sin would stay scalar.
-    if (calls)
-      hints.push_back(
-          llvm::MDNode::get(unit_.context, {llvm::MDString::get(unit_.context, "llvm.loop.vectorize.enable"),
-                                            llvm::ConstantAsMetadata::get(b_.getTrue())}));
+    if (calls || width) hint("llvm.loop.vectorize.enable", b_.getTrue());
+    if (calls && !width) hint("llvm.loop.interleave.count", b_.getInt32(2));
+    // A short loop would be unrolled into scalars before the vectorizer sees it.
+    if (width && unit_.spectra.options.tier != "O1") {
+      hint("llvm.loop.vectorize.width", b_.getInt32(width));
+      hint("llvm.loop.interleave.count", b_.getInt32(1));
+      hint("llvm.loop.unroll.disable", nullptr);
+    }
     llvm::MDNode *id = llvm::MDNode::getDistinct(unit_.context, hints);
     id->replaceOperandWith(0, id);
     back->setMetadata(llvm::LLVMContext::MD_loop, id);
@@ -211,8 +221,8 @@ void KernelEmitter::emit_cell_op(const Op &op) {
   for (const Value *v : op.operands) operands.push_back(value(v));
   LValue result = op.code == OpCode::dropout ? emit_dropout(op) : emit_scalar(unit_, b_, op, operands);
   if (!result)
-    throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name +
-                           "` in a kernel's cell");
+    throw Refused{op.place(),
+                  std::string("`") + spectra::info(op.code).name + "` is not for a kernel's cell"};
   define(op.result(), result);
 }
 

@@ -38,8 +38,9 @@ protected:
   void finish() { b_.CreateRetVoid(); }
 
   /// for (i = from; i < to; ++i) body(i); `parallel`: turns don't depend on each other, so LLVM may
-  /// vectorize.
-  void loop(LValue from, LValue to, const char *name, bool parallel, const std::function<void(LValue)> &body);
+  /// vectorize. `width`: so many turns are to be one vector; 0: as LLVM likes.
+  void loop(LValue from, LValue to, const char *name, bool parallel, const std::function<void(LValue)> &body,
+            uint32_t width = 0);
   bool mark_calls(llvm::BasicBlock *first, llvm::MDNode *group);
   LValue load_cell(const Type *type, LValue base, LValue index);
   void store_cell(const Type *type, LValue v, LValue base, LValue index);

@@ -127,7 +127,9 @@ private:
       bool by_memory = op->code == OpCode::row_arg_max || op->code == OpCode::row_pick ||
                        ((op->code == OpCode::row_sum || op->code == OpCode::row_mean) &&
                         (op->operands[0]->type->cells() > kBlock || !op->operands[0]->type->is_float()));
-      if (by_memory) keep(op->operands[0]);
+      bool apart = is_reduction(op->code) && is_row(op->operands[0]) &&
+                   calls_functions(stages_of_ops_.at(op), op->operands[0]->type->cells());
+      if (by_memory || apart) keep(op->operands[0]);
     }
     if (!bytes) return;
     LValue base = nullptr;
@@ -236,15 +238,16 @@ private:
       a.lanes = lane_slots(row, a.op->code);
       lanes = true;
     }
-    auto one_cell = [&](LValue i, LValue lane) {
+    auto one_cell = [&](LValue i, LValue lane, bool computes) {
       std::set<const Value *> here;
       auto cell_of = [&](const Value *v) {
         if (!is_row(v) || here.count(v)) return;
         here.insert(v);
-        if (!v->def || stages_[v->number] < stage) define(v, load_cell(v->type, memory_of(v), i));
+        if (!v->def || stages_[v->number] < stage || !computes)
+          define(v, load_cell(v->type, memory_of(v), i));
       };
       for (const Op *op : cells) {
-        if (op->result()->type->cells() != length) continue;
+        if (!computes || op->result()->type->cells() != length) continue;
         for (const Value *v : op->operands) cell_of(v);
         if (op->code == OpCode::row_put) {
           LValue id =
@@ -262,7 +265,7 @@ private:
           store_cell(op->result()->type, value(op->result()), memory_of(op->result()), i);
       }
       const Op *yield = kernel_.body->ops.back();
-      for (size_t r = 0; r < yield->operands.size(); ++r) {
+      for (size_t r = 0; computes && r < yield->operands.size(); ++r) {
         const Value *v = yield->operands[r];
         bool elsewhere = is_row(v) && (!v->def || result_of_.at(v) != r); // handed through, or yielded twice
         if (!elsewhere || v->type->cells() != length || (v->def ? stages_[v->number] : 0) != stage) continue;
@@ -270,7 +273,7 @@ private:
         store_cell(v->type, value(v), result_bases_[r], i);
       }
       for (const Accumulator &a : sums) {
-        if (!a.lanes || a.op->operands[0]->type->cells() != length) continue;
+        if (!lane || !a.lanes || a.op->operands[0]->type->cells() != length) continue;
         cell_of(a.op->operands[0]);
         const Type *type = lane_type(a.op->operands[0]->type);
         LValue old = load_cell(type, a.lanes, lane);
@@ -278,21 +281,31 @@ private:
         store_cell(type, combine(a.op->code, type, old, x), a.lanes, lane);
       }
     };
-    if (!lanes) {
-      loop(int64(0), int64(length), "column", true, [&](LValue i) { one_cell(i, nullptr); });
-      return;
-    }
-    // Sixteen lanes side by side: the inner loop's turns are independent, so LLVM makes vectors of them.
+    // What calls functions of the math library is best made by vectors of its own width, before its sum.
+    bool apart = lanes && calls_functions(stage, length);
+    if (!lanes || apart)
+      loop(int64(0), int64(length), "column", true, [&](LValue i) { one_cell(i, nullptr, true); });
+    if (!lanes) return;
+    // Sixteen lanes side by side are one vector.
     int64_t whole = length / kLanes * kLanes;
     if (whole)
       loop(int64(0), int64(length / kLanes), "chunk", false, [&](LValue chunk) {
         LValue from = b_.CreateNSWMul(chunk, int64(kLanes));
-        loop(int64(0), int64(kLanes), "lane", true,
-             [&](LValue lane) { one_cell(b_.CreateNSWAdd(from, lane), lane); });
+        loop(
+            int64(0), int64(kLanes), "lane", true,
+            [&](LValue lane) { one_cell(b_.CreateNSWAdd(from, lane), lane, !apart); }, kLanes);
       });
     if (whole < length)
       loop(int64(0), int64(length - whole), "tail", true,
-           [&](LValue lane) { one_cell(b_.CreateNSWAdd(lane, int64(whole)), lane); });
+           [&](LValue lane) { one_cell(b_.CreateNSWAdd(lane, int64(whole)), lane, !apart); });
+  }
+
+  bool calls_functions(int stage, int64_t length) const {
+    for (const Op *op : kernel_.body->ops)
+      if (op->code != OpCode::yield && stages_of_ops_.at(op) == stage && is_row(op->result()) &&
+          op->result()->type->cells() == length && is_math_call(op->code))
+        return true;
+    return false;
   }
 
   LValue combine(OpCode code, const Type *type, LValue a, LValue b) {
@@ -324,7 +337,7 @@ private:
         start = row->is_signed() ? llvm::ConstantInt::get(cell, llvm::APInt::getSignedMinValue(bits))
                                  : llvm::Constant::getNullValue(cell);
     }
-    loop(int64(0), int64(kLanes), "clear", true, [&](LValue lane) { store_cell(row, start, slots, lane); });
+    b_.CreateAlignedStore(b_.CreateVectorSplat(kLanes, start), slots, llvm::Align(64));
     return slots;
   }
 
@@ -337,12 +350,17 @@ private:
     if (a.lanes) {
       type = lane_type(type);
       // The tree: +8, +4, +2, +1.
-      for (int64_t half = kLanes / 2; half >= 1; half /= 2)
-        loop(int64(0), int64(half), "tree", true, [&](LValue lane) {
-          LValue high = load_cell(type, a.lanes, b_.CreateNSWAdd(lane, int64(half)));
-          store_cell(type, combine(op.code, type, load_cell(type, a.lanes, lane), high), a.lanes, lane);
-        });
-      result = load_cell(type, a.lanes, int64(0));
+      llvm::Type *lanes = llvm::FixedVectorType::get(unit_.scalar_type(type->scalar), kLanes);
+      LValue all = b_.CreateAlignedLoad(lanes, a.lanes, llvm::Align(64));
+      for (int half = kLanes / 2; half >= 1; half /= 2) {
+        llvm::SmallVector<int, kLanes> low, high;
+        for (int lane = 0; lane < half; ++lane) {
+          low.push_back(lane);
+          high.push_back(lane + half);
+        }
+        all = combine(op.code, type, b_.CreateShuffleVector(all, low), b_.CreateShuffleVector(all, high));
+      }
+      result = b_.CreateExtractElement(all, uint64_t{0});
     } else if (op.code == OpCode::row_arg_max) {
       llvm::FunctionCallee f =
           unit_.runtime("mica_argmax", b_.getInt64Ty(), {b_.getInt32Ty(), unit_.pointer(), b_.getInt64Ty()});

@@ -10,6 +10,7 @@ namespace {
 
 /// Code reaches its static data by 32-bit offsets.
 constexpr int64_t kStaticReach = (int64_t{2} << 30) - (64 << 20);
+constexpr int64_t kCacheLine = 64;
 
 } // namespace
 
@@ -28,7 +29,9 @@ void emit_variables(Unit &unit) {
     }
     llvm::GlobalVariable *global = new llvm::GlobalVariable(
         *unit.module, type, false, llvm::GlobalValue::InternalLinkage, first, "v." + std::string(v.name));
-    global->setAlignment(llvm::Align(static_cast<uint64_t>(std::max<int64_t>(spectra::align_of(v.type), 1))));
+    // What is large enough to be cleared or copied in vectors begins with a cache line.
+    int64_t least = size >= kCacheLine ? kCacheLine : 1;
+    global->setAlignment(llvm::Align(static_cast<uint64_t>(std::max(spectra::align_of(v.type), least))));
     if (unit.debug && v.place) {
       llvm::DIFile *file = unit.debug_files[v.place.file < unit.debug_files.size() ? v.place.file : 0];
       global->addDebugInfo(unit.debug->createGlobalVariableExpression(

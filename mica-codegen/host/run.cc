@@ -1,5 +1,6 @@
 // `run`: whole-value work that is no kernel form on the processor. The operands are those of the operation of
 // that name, with pointers for whole values, then pointers to the results (README.md lists them).
+#include "codegen.h"
 #include "kernel.h"
 #include "spectra/ops.h"
 
@@ -28,7 +29,7 @@ public:
     if (name == "norm" || name == "joint_norm") return norm();
     if (name == "check_targets") return check_targets();
     if (name == "adamw_scalars") return adamw_scalars();
-    throw std::logic_error("no routine named " + name);
+    throw Refused{op_.place(), "`run` has no routine named `" + name + "`"};
   }
 
 private:

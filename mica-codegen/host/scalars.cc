@@ -231,27 +231,7 @@ llvm::Value *compute(Unit &unit, Builder &b, const Op &op, const Type *type,
     llvm::Value *magnitude = intrinsic(b, llvm::Intrinsic::fabs, {v[0]});
     return b.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(v[0]->getType()));
   }
-  case OpCode::exp:
-  case OpCode::ln:
-  case OpCode::log10:
-  case OpCode::sin:
-  case OpCode::cos:
-  case OpCode::tan:
-  case OpCode::arcsin:
-  case OpCode::arccos:
-  case OpCode::arctan:
-  case OpCode::tanh:
-  case OpCode::sigmoid:
-  case OpCode::silu:
-  case OpCode::erf:
-  case OpCode::erfc:
-  case OpCode::gelu:
-  case OpCode::gelu_slope:
-  case OpCode::gelu_tanh:
-  case OpCode::gelu_tanh_slope:
-  case OpCode::pow:
-  case OpCode::fmod: return math_call(unit, b, math_name(op.code), type, v);
-  default: return nullptr;
+  default: return is_math_call(op.code) ? math_call(unit, b, math_name(op.code), type, v) : nullptr;
   }
 }
 
@@ -279,6 +259,32 @@ void check_nan(Unit &unit, Builder &b, const Op &op, llvm::Value *result,
 }
 
 } // namespace
+
+bool is_math_call(OpCode code) {
+  switch (code) {
+  case OpCode::exp:
+  case OpCode::ln:
+  case OpCode::log10:
+  case OpCode::sin:
+  case OpCode::cos:
+  case OpCode::tan:
+  case OpCode::arcsin:
+  case OpCode::arccos:
+  case OpCode::arctan:
+  case OpCode::tanh:
+  case OpCode::sigmoid:
+  case OpCode::silu:
+  case OpCode::erf:
+  case OpCode::erfc:
+  case OpCode::gelu:
+  case OpCode::gelu_slope:
+  case OpCode::gelu_tanh:
+  case OpCode::gelu_tanh_slope:
+  case OpCode::pow:
+  case OpCode::fmod: return true;
+  default: return false;
+  }
+}
 
 llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands) {
   const Type *type = op.operands.empty() ? op.results[0]->type : op.operands[0]->type;

@@ -95,6 +95,8 @@ int runtime_type(const Type *type);
 // scalars.cc: one operation on scalars, inside a function or a kernel's body; shared by both, so that a value
 // has the same bits wherever it is computed.
 llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+/// Whether the operation is a call of the math library.
+bool is_math_call(OpCode code);
 // casts.cc: `as`
 llvm::Value *emit_cast(Unit &unit, Builder &b, llvm::Value *value, const Type *from, const Type *to,
                        Place place);

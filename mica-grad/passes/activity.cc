@@ -15,6 +15,9 @@ public:
       : module_(module), window_(window), asked_(asked), diag_(diag), activity_(activity) {}
 
   bool run() {
+    // A twin's arguments may be anything.
+    for (const Value *v : window_.func->body->args)
+      if (window_.tape == window_.func->body->ops.front() && window_.id < 0) mark(v);
     // Loops and memory feed back: once more until nothing changes.
     do {
       changed_ = false;
@@ -102,9 +105,13 @@ private:
         if (varied(end->operands[i])) mark(first.args[i]);
       return;
     }
+    case OpCode::call:
+      if (window_.recursion(op))
+        for (const Value *r : op.results) mark(r);
+      return;
     default: break;
     }
-    if (info(op.code).gradient != GradientKind::rule || op.code == OpCode::call) return;
+    if (info(op.code).gradient != GradientKind::rule) return;
     for (const Value *v : op.operands)
       if (varied(v))
         for (const Value *r : op.results) mark(r);
@@ -115,7 +122,7 @@ private:
     for (const Op *op : r.ops) {
       for (const Region *inner : op->regions) report(*inner);
       bool calls = op->code == OpCode::call || op->code == OpCode::call_value;
-      if (info(op->code).gradient != GradientKind::none && !calls) continue;
+      if ((info(op->code).gradient != GradientKind::none && !calls) || window_.recursion(*op)) continue;
       bool floats = false, reaches = false;
       for (const Value *v : op->results) floats |= v->type->is_float();
       for (const Value *v : op->operands) reaches |= varied(v);

@@ -49,7 +49,7 @@ private:
       switch (op->code) {
       case OpCode::tape: {
         int64_t id = op->integer(Attr::id);
-        if (!tapes_.windows.emplace(id, Window{id, op, func_, &r}).second)
+        if (!tapes_.windows.emplace(id, Window{id, op, func_, &r, std::make_shared<Recursions>()}).second)
           error(op->place(), "window " + std::to_string(id) + " is there twice");
         break;
       }

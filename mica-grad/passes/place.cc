@@ -58,6 +58,7 @@ void Placer::find_pairs() {
         if (c == '.' || c == '[' || c == ']') c = '\'';
       pair->name += "'" + loss;
     }
+    find_descents(*pair);
     bool called = false;
     for (Walk *walk : pair->walks) called |= !walk->spliced;
     pair->counted = called || pair->walks.size() > 1;
@@ -109,14 +110,14 @@ void Placer::record(Pair &pair) {
       break;
     }
   body.ops.push_back(end);
+  reset_stacks(pair);
 }
 
-/// Values of the window that its function reads cross in hidden variables.
-void Placer::carry_over(const Code &code) {
+std::map<uint32_t, Value *> Placer::crossing(const Code &code, Region &front) {
   Region &body = *code.region;
-  Region &window = code.pair->window->body();
+  const Window &window = *code.pair->window;
   std::unordered_set<const Value *> own;
-  std::map<uint32_t, Value *> wanted;
+  std::map<uint32_t, Value *> wanted, rest;
   each_op(body, [&](Op &op) {
     own.insert(op.results.begin(), op.results.end());
     for (Region *inner : op.regions) own.insert(inner->args.begin(), inner->args.end());
@@ -128,51 +129,78 @@ void Placer::carry_over(const Code &code) {
   // A tracked variable that the window only reads is the same at the Backward (language.md 8.5).
   auto unwritten = [&](const Location &at) {
     bool yes = true;
-    each_op(window, [&](Op &op) {
+    auto look = [&](Op &op) {
       if (op.code == OpCode::write) yes &= overlap(location_of(op), at) == Overlap::none;
-    });
+    };
+    each_op(window.body(), look);
+    for (const auto &r : *window.recursions) each_op(r->body(), look);
     return yes;
   };
-  Region *front = module_.new_region();
-  Builder f(module_, front);
-  Op *end = window.ops.back();
-  window.ops.pop_back();
-  Builder w(module_, &window);
-  int count = 0;
+  Builder f(module_, &front);
+  std::unordered_map<Value *, Value *> made;
   for (const auto &[number, v] : wanted) {
-    Value *here = nullptr;
     const Op *def = v->def;
     if (def) f.set_places(def->places);
     if (def && def->code == OpCode::const_) {
       std::vector<Value *> map;
       Op *copy = clone(module_, *def, map);
-      front->ops.push_back(copy);
-      here = copy->result();
+      front.ops.push_back(copy);
+      made[v] = copy->result();
     } else if (def && def->code == OpCode::read && def->path->base == Path::Base::global &&
                location_of(*def).is_static() && unwritten(location_of(*def)) &&
                type_at(module_, nullptr, location_of(*def))->tracked) {
-      here = emit_read(f, location_of(*def), v->type, v->name);
+      made[v] = emit_read(f, location_of(*def), v->type, v->name);
+      code.pair->reread.emplace(def->path->symbol, std::string_view());
     } else {
-      std::string name = code.pair->name + "'" + std::to_string(count++);
-      Location at = variable_location(Path::Base::global, variable(name, v->type));
-      if (def) w.set_places(def->places);
-      emit_write(w, at, v);
-      here = emit_read(f, at, v->type, v->name);
+      rest[number] = v;
     }
-    each_op(body, [&](Op &op) { std::replace(op.operands.begin(), op.operands.end(), v, here); });
   }
+  replace_all(body, made);
+  return rest;
+}
+
+/// Values of the window that its function reads cross in hidden variables.
+void Placer::carry_over(const Code &code) {
+  Region &body = *code.region;
+  Region &window = code.pair->window->body();
+  Region *front = module_.new_region();
+  std::map<uint32_t, Value *> rest = crossing(code, *front);
+  Builder f(module_, front);
+  Op *end = window.ops.back();
+  window.ops.pop_back();
+  Builder w(module_, &window);
+  int count = 0;
+  std::unordered_map<Value *, Value *> made;
+  for (const auto &[number, v] : rest) {
+    std::string name = code.pair->name + "'" + std::to_string(count++);
+    Location at = variable_location(Path::Base::global, variable(name, v->type));
+    if (v->def) {
+      w.set_places(v->def->places);
+      f.set_places(v->def->places);
+    }
+    emit_write(w, at, v);
+    made[v] = emit_read(f, at, v->type, v->name);
+  }
+  replace_all(body, made);
   window.ops.push_back(end);
   body.ops.insert(body.ops.begin(), front->ops.begin(), front->ops.end());
+}
+
+Func *Placer::function(const Code &code) const {
+  return code.recursion ? code.pair->descents.at(code.recursion).backward : code.pair->backward;
 }
 
 void Placer::place(const Code &code) {
   Region &region = *code.region;
   if (!code.walk) {
-    carry_over(code);
+    if (code.recursion)
+      push_and_pop(code);
+    else
+      carry_over(code);
     Builder b(module_, &region);
     b.append(OpCode::return_);
     region.parent = nullptr;
-    code.pair->backward->body = &region;
+    function(code)->body = &region;
     return;
   }
   Region &into = *code.walk->region;
@@ -199,6 +227,7 @@ void Placer::dispatch(Walk &walk) {
   auto call = [&](Builder &at, int64_t id) {
     Pair *pair = pair_of(walk, id);
     check_state(at, *pair);
+    check_assigned(at, *pair);
     at.append(OpCode::call)->symbol = pair->backward->name;
   };
   if (walk.windows.size() == 1) {

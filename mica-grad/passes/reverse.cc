@@ -116,6 +116,38 @@ bool Reverse::run(Region &into, const Location &loss, Place place) {
   return good_;
 }
 
+bool Reverse::run(Region &into, const Recursion &recursion, Place place) {
+  builder_.set_region(&into);
+  builder_.set_place(place);
+  const Descent &descent = descents_.at(&recursion);
+  if (recursion.answer && recursion.answer->type->is_float())
+    contribute(recursion.answer, emit_read(builder_, descent.seed, recursion.answer->type));
+  region(*recursion.tape->regions[0]);
+  builder_.set_place(place);
+  for (size_t i = 0; i < descent.arguments.size(); ++i) {
+    if (!descent.arguments[i]) continue;
+    const Value *v = recursion.forward->body->args[i];
+    Value *adjoint = take(v);
+    emit_write(builder_, *descent.arguments[i],
+               adjoint ? settle(adjoint, v->type) : zero_value(builder_, v->type));
+  }
+  return good_;
+}
+
+/// The twin pops what it kept, whether an adjoint reaches it or not.
+void Reverse::call(const Op &op, const Recursion &recursion) {
+  const Descent &descent = descents_.at(&recursion);
+  if (!op.results.empty() && op.result()->type->is_float()) {
+    Value *seed = take(op.result());
+    const Type *type = op.result()->type;
+    emit_write(builder_, descent.seed, seed ? settle(seed, type) : zero_value(builder_, type));
+  }
+  builder_.append(OpCode::call)->symbol = descent.backward->name;
+  for (size_t i = 0; i < descent.arguments.size(); ++i)
+    if (descent.arguments[i] && active(op.operands[i]))
+      contribute(op.operands[i], emit_read(builder_, *descent.arguments[i], op.operands[i]->type));
+}
+
 void Reverse::region(Region &r) {
   for (size_t i = r.ops.size(); i-- > 0;) {
     // It may put operations in front of itself: they have no adjoints and count as walked.
@@ -133,11 +165,18 @@ void Reverse::operation(Region &r, size_t index) {
   case OpCode::if_: branch(op); return;
   case OpCode::for_:
   case OpCode::while_: loop(r, index); return;
+  case OpCode::call:
+    if (const Recursion *recursion = window_.recursion(op)) {
+      call(op, *recursion);
+      return;
+    }
+    break;
   default: break;
   }
   if (op.results.empty()) return; // of several results the first is the one that is differentiated
   Value *seed = take(op.result());
-  if (!seed) return;
+  // A constant is active only where the place that it is written to is asked for.
+  if (!seed || info(op.code).gradient != GradientKind::rule) return;
   Adjoint adjoint(*this, op, seed);
   if (!(cells_rule(adjoint) || functions_rule(adjoint) || layout_rule(adjoint) || products_rule(adjoint) ||
         reductions_rule(adjoint) || rows_rule(adjoint) || attention_rule(adjoint)))

@@ -16,13 +16,26 @@ struct Mirror {
   spectra::Value *counter; ///< a `while`: the number of its turn, in the forward loop's first region
 };
 
+/// How a twin is walked back: its seed and its arguments' adjoints cross in hidden variables.
+struct Descent {
+  spectra::Func *backward = nullptr;
+  Location seed;
+  std::vector<std::optional<Location>> arguments; ///< none where no gradient flows
+};
+using Descents = std::map<const Recursion *, Descent>;
+
 class Reverse {
 public:
-  Reverse(spectra::Module &module, const Window &window, const Activity &activity, spectra::Diag &diag)
-      : module_(module), window_(window), activity_(activity), diag_(diag), builder_(module, nullptr) {}
+  Reverse(spectra::Module &module, const Window &window, const Activity &activity, const Descents &descents,
+          spectra::Diag &diag)
+      : module_(module), window_(window), activity_(activity), descents_(descents), diag_(diag),
+        builder_(module, nullptr) {}
 
   /// Appends the adjoint code to `into`. False where errors were reported.
   bool run(spectra::Region &into, const Location &loss, spectra::Place place);
+
+  /// The same for a twin.
+  bool run(spectra::Region &into, const Recursion &recursion, spectra::Place place);
 
   /// After run(): the gradient of a static place or one in memory, made in `into`.
   spectra::Value *gradient(spectra::Builder &builder, const Location &at, const spectra::Type *type);
@@ -50,6 +63,7 @@ private:
   void operation(spectra::Region &region, size_t index);
   void read(const spectra::Op &op);
   void write(const spectra::Op &op);
+  void call(const spectra::Op &op, const Recursion &recursion);
   void branch(spectra::Op &op);
   spectra::Op *either(spectra::Value *condition, const spectra::List<spectra::Place> &places,
                       const std::function<void(size_t)> &emit);
@@ -81,6 +95,7 @@ private:
   spectra::Module &module_;
   const Window &window_;
   const Activity &activity_;
+  const Descents &descents_;
   spectra::Diag &diag_;
   spectra::Builder builder_;
   Env env_;

@@ -28,6 +28,7 @@ Reverse::Touched Reverse::touched_by(const Op &op) {
     each_op(*body, [&](Op &o) {
       for (Value *v : o.operands)
         if (active(v) && !inside.count(v)) touched.values[v->number] = v;
+      touched.flows |= window_.recursion(o) != nullptr;
       bool reads = o.code == OpCode::read && active(o.result());
       bool writes = o.code == OpCode::write && o.arg(0)->type->is_float();
       if (!reads && !writes) return;

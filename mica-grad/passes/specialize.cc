@@ -11,6 +11,7 @@
 #include "passes/specialize.h"
 #include "passes/exits.h"
 #include "passes/fold.h"
+#include "passes/recursion.h"
 #include "passes/specializer.h"
 
 #include <algorithm>
@@ -25,16 +26,12 @@ constexpr int64_t kCopiedLeaves = 1024;
 
 } // namespace
 
-bool Specializer::window(Op &tape) {
+bool Specializer::window(Op &tape, const std::vector<Variable> &flags) {
+  // A twin's floats may come from tracked places wherever it is called.
+  if (tape.integer(Attr::id) < 0)
+    for (const Value *v : func_.body->args)
+      if (v->type->is_float()) tracked_.insert(v);
   Region &region = *tape.regions[0];
-  if (leaves_region(region)) {
-    diag_.error(tape.place(), "a window is left by break, continue or leave",
-                "set a variable and leave after the window's `end`");
-    return false;
-  }
-  std::vector<Variable> flags;
-  std::string_view answer;
-  lower_exits(module_, region, nullptr, flags, answer);
   std::vector<Value *> defined;
   each_op(region, [&](Op &op) { defined.insert(defined.end(), op.results.begin(), op.results.end()); });
   Region *fresh = module_.new_region();
@@ -42,7 +39,7 @@ bool Specializer::window(Op &tape) {
   builder_.set_region(fresh);
   frames_.emplace_back();
   try {
-    for (Variable &v : flags) add_local(v);
+    for (const Variable &v : flags) add_local(v);
     body(region);
   } catch (const Reported &) {
     return false;
@@ -126,11 +123,13 @@ const Op *Specializer::body(const Region &region) {
   for (const Op *op : region.ops) {
     if (op->code == OpCode::yield || op->code == OpCode::return_) return op;
     operation(*op);
-    if (unrolling_ && emitted_ - unrolling_from_ > kUnrollBudget)
+    if (unrolling_ && emitted_ - unrolling_from_ > kUnrollBudget) {
+      if (recursing_) throw Deep{recursing_into_};
       fail(*unrolling_,
            "this loop of a window gives more than " + std::to_string(kUnrollBudget) +
                " operations when it is unrolled",
            "loops over whole values are unrolled inside windows; give it fewer turns or a smaller body");
+    }
   }
   return nullptr;
 }
@@ -236,9 +235,37 @@ void Specializer::copy_value(const Op &op) {
   for (auto &[there, value] : leaves) write(there, value);
 }
 
-bool specialize_window(Module &module, Func &func, Op &tape, Diag &diag, std::vector<std::string_view> &made,
+bool specialize_window(Module &module, Window &window, Diag &diag,
+                       std::map<const Func *, std::vector<std::string_view>> &made,
                        std::set<const Func *> &inlined) {
-  return Specializer(module, func, diag, made, inlined).window(tape);
+  Recursions &recursions = *window.recursions;
+  // The window first, then the twins that were found, which may find more.
+  auto specialize = [&](Func &func, Op &tape) {
+    if (leaves_region(*tape.regions[0])) {
+      diag.error(tape.place(), "a window is left by break, continue or leave",
+                 "set a variable and leave after the window's `end`");
+      return false;
+    }
+    std::vector<Variable> flags;
+    std::string_view answer;
+    lower_exits(module, *tape.regions[0], nullptr, flags, answer);
+    for (;;) {
+      try {
+        return Specializer(module, func, diag, made[&func], inlined, recursions).window(tape, flags);
+      } catch (const Deep &deep) {
+        recursions.push_back(make_recursion(module, window, *deep.callee));
+        inlined.insert(deep.callee);
+      }
+    }
+  };
+  if (!specialize(*window.func, *window.tape)) return false;
+  for (size_t i = 0; i < recursions.size(); ++i) {
+    Recursion &r = *recursions[i];
+    if (!specialize(*r.forward, *r.tape)) return false;
+    const Op *end = r.forward->body->ops.back();
+    if (!end->operands.empty()) r.answer = end->operands[0];
+  }
+  return true;
 }
 
 } // namespace mica::grad

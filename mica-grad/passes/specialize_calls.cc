@@ -55,19 +55,30 @@ void Specializer::call(const Op &op, const Func *callee, const std::vector<Value
     state_.kill_reachable(exposed_);
     return;
   }
+  for (const auto &r : recursions_)
+    if (r->source == callee) { // its depth is the run's
+      Op *copy = shallow(op);
+      copy->operands.assign(operands.begin(), operands.end());
+      for (Value *&v : copy->operands) v = mapped(v);
+      copy->code = OpCode::call;
+      copy->symbol = r->forward->name;
+      for (Value *v : copy->results)
+        if (v->type->is_float()) tracked_.insert(v);
+      state_.kill_reachable(exposed_);
+      return;
+    }
   // A recursion whose depth the constants decide is walked like a loop; any other runs out of its budget.
   size_t depth = static_cast<size_t>(std::count(inlining_.begin(), inlining_.end(), callee));
   const Op *outermost = recursing_;
   if (depth > 0 && !recursing_) {
     recursing_ = &op;
+    recursing_into_ = callee;
     recursing_from_ = emitted_;
   }
   ++emitted_;
   if (callee == &func_ || depth > kRecursionDepth ||
       (recursing_ && emitted_ - recursing_from_ > kUnrollBudget))
-    fail(recursing_ ? *recursing_ : op,
-         "recursion of a depth that is not constant inside a window is not yet in this version",
-         "make @" + std::string(callee->name) + " a loop, or pass it a constant depth");
+    throw Deep{callee};
   Prepared &prepared = prepare(*callee, depth);
   std::vector<Value *> arguments;
   for (Value *v : operands) arguments.push_back(mapped(v));

@@ -2,6 +2,7 @@
 // in specialize_calls.cc.
 #pragma once
 #include "passes/state.h"
+#include "window.h"
 
 #include <unordered_map>
 #include <unordered_set>
@@ -10,6 +11,11 @@ namespace mica::grad {
 
 /// An error was reported; the window is given up.
 struct Reported {};
+
+/// A recursion whose depth the constants don't decide: the window is begun anew, with a twin for `callee`.
+struct Deep {
+  const spectra::Func *callee;
+};
 
 inline constexpr uint64_t kUnrollBudget = 4096;
 
@@ -23,12 +29,15 @@ struct Prepared {
 class Specializer {
 public:
   Specializer(spectra::Module &module, spectra::Func &func, spectra::Diag &diag,
-              std::vector<std::string_view> &made, std::set<const spectra::Func *> &inlined)
-      : module_(module), func_(func), diag_(diag), made_(made), inlined_(inlined), builder_(module, nullptr) {
+              std::vector<std::string_view> &made, std::set<const spectra::Func *> &inlined,
+              const Recursions &recursions)
+      : module_(module), func_(func), diag_(diag), made_(made), inlined_(inlined), recursions_(recursions),
+        builder_(module, nullptr) {
     expose(*func.body);
   }
 
-  bool window(spectra::Op &tape);
+  /// `flags`: the locals that its exits became.
+  bool window(spectra::Op &tape, const std::vector<spectra::Variable> &flags);
 
 private:
   // ---- values ----
@@ -111,6 +120,7 @@ private:
   spectra::Diag &diag_;
   std::vector<std::string_view> &made_;
   std::set<const spectra::Func *> &inlined_;
+  const Recursions &recursions_;
   spectra::Builder builder_;
   spectra::List<spectra::Place> no_places_{module_.memory.get()};
   State state_;
@@ -124,6 +134,7 @@ private:
   std::map<std::pair<const spectra::Func *, size_t>, Prepared> prepared_;
   std::map<const spectra::Func *, bool> relevant_;
   const spectra::Op *unrolling_ = nullptr, *recursing_ = nullptr;
+  const spectra::Func *recursing_into_ = nullptr;
   uint64_t unrolling_from_ = 0, recursing_from_ = 0, emitted_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Programs drawn at random: straight lines, branches, loops that stay and loops that are unrolled, exits,
-// calls, aggregates by constant and run-time index. Their gradients equal central differences.
+// calls, recursion, aggregates by constant and run-time index. Their gradients equal central differences.
 #include "grad_check.h"
 
 using namespace mica;
@@ -100,6 +100,51 @@ func @first(%x : f64[3]) -> f64 {
   %s.1 = read $sum : f64
   return %s.1
 }
+func @deep(%x : f64, %n : i32) -> f64 {
+  %zero = const 0 : i32
+  %c = le %n, %zero : bool
+  if %c {
+    %s = read @s1 : f64
+    %q = sin %s : f64
+    %b = mul %q, %x : f64
+    return %b
+  } else {
+    yield
+  }
+  %one = const 1 : i32
+  %m = sub %n, %one : i32
+  %y = read @a[2] : f64
+  %p = mul %x, %y : f64
+  %t = tanh %p : f64
+  %r = call @deep(%t, %m) : f64
+  %u = mul %r, %x : f64
+  %k = call @other(%u, %m) : f64
+  write @s2, %u
+  for %one, %n {by=1} (%i : i32) {
+    %e = read @a[%i] : f64
+    %f = call @other(%e, %zero) : f64
+    write @a[%i], %f
+    yield
+  }
+  %v = add %k, %r : f64
+  %w = sin %v : f64
+  return %w
+}
+func @other(%x : f64, %n : i32) -> f64 {
+  %zero = const 0 : i32
+  %c = gt %n, %zero : bool
+  %r = if %c : f64 {
+    %one = const 1 : i32
+    %m = sub %n, %one : i32
+    %s = cos %x : f64
+    %d = call @deep(%s, %m) : f64
+    yield %d
+  } else {
+    %q = sin %x : f64
+    yield %q
+  }
+  return %r
+}
 func @layer(%l : ptr<record<L>>, %x : f64[3]) -> f64[3] {
   %w = read %l^.w : f64[3]
   %s = read %l^.s : f64
@@ -176,7 +221,13 @@ func @layer(%l : ptr<record<L>>, %x : f64[3]) -> f64[3] {
     static const char *const kOne[] = {"sin", "cos", "tanh", "sigmoid", "neg", "exp"};
     static const char *const kTwo[] = {"add", "sub", "mul"};
     std::string x = read(scalar_place(), "f64");
-    switch (pick(5)) {
+    switch (pick(6)) {
+    case 5: {
+      if (recursions_++ > 1) return one("cos", x, "f64");
+      std::string y = fresh();
+      line(y + " = call @deep(" + x + ", " + read("@n", "i32") + ") : f64");
+      return y;
+    }
     case 0: {
       std::string bounded = one("tanh", x, "f64");
       return one(kOne[pick(6)], bounded, "f64");
@@ -336,7 +387,7 @@ func @layer(%l : ptr<record<L>>, %x : f64[3]) -> f64[3] {
 
   std::mt19937 random_;
   std::string body_, counter_;
-  int count_ = 0, depth_ = 0;
+  int count_ = 0, depth_ = 0, recursions_ = 0;
   bool apart_;
   bool scalars_only_ = false, may_leave_ = false, counter_fits_layers_ = false;
 };

@@ -335,11 +335,6 @@ TEST(GradWindows, FaultsAreLocated) {
        "!2:1\n  backward @loss {windows=[0]} !4:1\n"
        "  backward @loss {windows=[0]} !5:1\n  return\n}\n",
        "5:1: error: this run of the window was walked from loss already"},
-      {"func @f(%x : f64) -> f64 {\n  %y = call @f(%x) : f64 !2:2\n  return %y\n}\nfunc @program.main() {\n  "
-       "tape {id=0} {\n    %x = read @x : f64\n"
-       "    %y = call @f(%x) : f64 !3:3\n    write @loss, %y\n    yield\n  } !2:1\n  backward @loss "
-       "{windows=[0]} !4:1\n  %g = gradient @x : f64\n  return\n}\n",
-       "2:2: error: recursion of a depth that is not constant inside a window is not yet in this version"},
       {"func external @f(%x : f64) -> f64\nfunc @program.main() {\n  tape {id=0} {\n    %x = read @x : f64\n "
        "   %y = call @f(%x) : f64 !3:3\n"
        "    write @loss, %y\n    yield\n  } !2:1\n  backward @loss {windows=[0]} !4:1\n  %g = gradient @x : "

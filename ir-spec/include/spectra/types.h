@@ -62,6 +62,12 @@ struct Record {
   std::string name;
   std::vector<Field> fields;
   bool defined = false; ///< false while only named (through a pointer)
+  /// What size_of, align_of and field_offset have computed of it.
+  struct Layout {
+    int64_t size = 0, align = 1;
+    std::vector<int64_t> offsets;
+  };
+  mutable Layout layout;
   int field_index(std::string_view field) const;
 };
 
