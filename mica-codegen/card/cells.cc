@@ -107,7 +107,7 @@ std::vector<std::vector<LValue>> CellGroup::compute_at(Builder &b, llvm::ArrayRe
   std::vector<std::vector<LValue>> loaded(params);
   for (size_t p = 0; p < params; ++p) {
     const Type *type = kernel_.body->args[p]->type;
-    if (!type->is_scalar()) continue; // a product's operands are no cells
+    if (!type->is_scalar() && !is_by_value(kernel_, p)) continue; // a product's operands are no cells
     llvm::Type *t = cell_type(unit, type);
     auto as_value = [&](LValue v) { return type->is_bool() ? b.CreateTrunc(v, b.getInt1Ty()) : v; };
     if (is_by_value(kernel_, p)) {
@@ -140,7 +140,13 @@ std::vector<std::vector<LValue>> CellGroup::compute_at(Builder &b, llvm::ArrayRe
         for (size_t r = 0; r < yielded.size(); ++r) yielded[r].push_back(operands[r]);
         break;
       }
-      LValue result = emit_scalar(unit, b, *op, operands);
+      LValue result = nullptr;
+      if (op->code == OpCode::dropout) {
+        LValue position = b.CreateNSWAdd(b.CreateNSWMul(group, b.getInt64(cells)), b.getInt64(i));
+        result = emit_dropout(unit, b, *op, operands, position);
+      } else {
+        result = emit_scalar(unit, b, *op, operands);
+      }
       if (!result)
         throw std::logic_error(std::string("no lowering of `") + spectra::info(op->code).name +
                                "` in a kernel's cell on the card");

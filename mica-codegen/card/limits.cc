@@ -40,6 +40,15 @@ bool card_can_run(const Op &op) {
   if (name == "scatter_rows") return is_id(pointee(1)) && is_number(pointee(2));
   if (name == "check_targets") return is_id(pointee(0));
   if (name == "adamw_scalars") return is_number(pointee(5));
+  if (name == "attention" || name == "attention_gradient") {
+    // A warp's lanes hold eight columns each (libmicart/device/attention.cc).
+    size_t pointers = 0;
+    for (const Value *v : op.operands) pointers += v->type->kind == TypeKind::pointer;
+    const bool forward = name == "attention", packed = pointers < (forward ? 4 : 7);
+    const Type *q = pointee(forward ? 0 : 3);
+    const int64_t heads = std::max<int64_t>(op.integer(spectra::Attr::heads, 1), 1);
+    return is_number(q) && q->columns() / (packed ? 3 : 1) / heads <= 256;
+  }
   if (name == "norm" || name == "joint_norm") {
     for (size_t i = 0; i < op.operands.size(); ++i)
       if (!is_number(pointee(i)) || pointee(i)->scalar != pointee(0)->scalar) return false;

@@ -142,6 +142,7 @@ private:
     active_ = whole ? static_cast<LValue>(b_.getTrue()) : b_.CreateICmpULT(group, int64(rows_));
     LValue row = b_.CreateSelect(active_, group, int64(std::max<int64_t>(rows_ - 1, 0)));
     f_.failing_cell(row);
+    row_ = row;
 
     std::vector<LValue> offsets(flat_.accesses.size(), int64(0));
     LValue rest = row;
@@ -236,6 +237,10 @@ private:
         LValue here = b_.CreateNSWAdd(piece.first, int64(static_cast<int64_t>(i)));
         made.push_back(b_.CreateSelect(b_.CreateICmpEQ(id, here), operands[0],
                                        llvm::Constant::getNullValue(operands[0]->getType())));
+      } else if (op.code == OpCode::dropout) {
+        LValue here = b_.CreateNSWAdd(piece.first, int64(static_cast<int64_t>(i)));
+        LValue position = b_.CreateNSWAdd(b_.CreateNSWMul(row_, int64(piece.length)), here);
+        made.push_back(emit_dropout(unit_, b_, op, operands, position));
       } else if (op.code == OpCode::reshape) {
         made.push_back(operands[0]);
       } else {
@@ -246,7 +251,8 @@ private:
   }
 
   LValue scalar(const Op &op, llvm::ArrayRef<LValue> operands) {
-    LValue result = emit_scalar(unit_, b_, op, operands);
+    LValue result = op.code == OpCode::dropout ? emit_dropout(unit_, b_, op, operands, row_)
+                                               : emit_scalar(unit_, b_, op, operands);
     if (!result)
       throw std::logic_error(std::string("no lowering of `") + spectra::info(op.code).name +
                              "` in a row on the card");
@@ -468,6 +474,7 @@ private:
   bool keeps_ = true, picks_ = false;
   int last_stage_ = 0;
   LValue lane_ = nullptr, active_ = nullptr;
+  LValue row_ = nullptr; ///< which row is at hand
   std::vector<LValue> bases_, result_bases_;
 };
 

@@ -31,6 +31,7 @@ public:
     if (name == "norm" || name == "joint_norm") return norm();
     if (name == "check_targets") return check_targets();
     if (name == "adamw_scalars") return adamw_scalars();
+    if (name == "attention" || name == "attention_gradient") return attention(name == "attention");
     throw std::logic_error("a routine that lower_card_kernels should have refused: " + name);
   }
 
@@ -151,6 +152,56 @@ private:
     launch("mica_scatter_rows_" + cell(dy), ids->cells() * kBlockThreads,
            {v_[2], v_[0], v_[1], int64(bytes(ids)), int64(ids->cells()), int64(target->columns()),
             int64(target->sizes[0])});
+  }
+
+  /// q, k, v (or all three side by side), a probability and a draw where it drops, then the results; the
+  /// gradient has dy, y and the rows' numbers in front.
+  void attention(bool forward) {
+    std::vector<size_t> pointers;
+    LValue chance = llvm::ConstantFP::get(b_.getDoubleTy(), 0), key = int64(0), counter = int64(0);
+    for (size_t i = 0; i < op_.operands.size(); ++i) {
+      if (op_.operands[i]->type->kind == TypeKind::pointer) {
+        pointers.push_back(i);
+      } else if (op_.operands[i]->type->kind == TypeKind::draw) {
+        key = b_.CreateExtractValue(v_[i], 0);
+        counter = b_.CreateExtractValue(v_[i], 1);
+      } else {
+        chance = v_[i];
+      }
+    }
+    const size_t first = forward ? 0 : 3;
+    const bool packed = pointers.size() - first < 4;
+    const size_t last = first + (packed ? 1 : 3);
+    const Type *q = type(pointers[first]), *k = type(pointers[packed ? first : first + 1]);
+    const int64_t heads = op_.integer(Attr::heads), columns = q->columns() / (packed ? 3 : 1);
+    auto rows = [](const Type *t) { return t->sizes[t->sizes.size() - 2]; };
+    int64_t batch = 1;
+    for (size_t d = 0; d + 2 < q->sizes.size(); ++d) batch *= q->sizes[d];
+    auto part = [&](size_t from, int64_t i) -> LValue { // of q, k, v or their gradients
+      if (!packed) return v_[pointers[from + static_cast<size_t>(i)]];
+      return offset(v_[pointers[from]], int64(i * columns * bytes(q)));
+    };
+    std::vector<LValue> sizes;
+    for (int64_t n : {batch, heads, rows(q), rows(k), columns / heads, packed ? 3 * columns : columns,
+                      columns, static_cast<int64_t>(op_.flag(Attr::causal))})
+      sizes.push_back(int64(n));
+    sizes.insert(sizes.end(), {chance, key, counter});
+    auto run = [&](const std::string &name, int64_t count, std::vector<LValue> arguments) {
+      arguments.insert(arguments.begin(), {part(first, 0), part(first, 1), part(first, 2)});
+      arguments.insert(arguments.end(), sizes.begin(), sizes.end());
+      launch("mica_attention" + name + "_" + cell(q), batch * heads * count * 32, arguments); // a warp a row
+    };
+    // Outside a tape nobody asks for the rows' numbers.
+    LValue null = llvm::ConstantPointerNull::get(unit_.pointer());
+    if (forward)
+      return run("", rows(q),
+                 {v_[pointers[last]], pointers.size() > last + 1 ? v_[pointers[last + 1]] : null});
+    std::vector<LValue> seen{v_[pointers[1]], v_[pointers[2]], v_[pointers[0]]};
+    std::vector<LValue> to_q = seen, to_k = seen;
+    to_q.push_back(part(last, 0));
+    to_k.insert(to_k.end(), {part(last, 1), part(last, 2)});
+    run("_queries", rows(q), to_q);
+    run("_keys", rows(k), to_k);
   }
 
   void norm() { // whole values, then a pointer to the norm

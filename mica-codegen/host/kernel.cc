@@ -195,31 +195,11 @@ std::vector<KernelEmitter::LValue> KernelEmitter::outer_offsets(const Collapsed 
   return offsets;
 }
 
-/// numerics.md 9: dropped where the 16-bit draw of the cell's row and column is below p * 65536, else times
-/// 1 / (1 - p), computed in float64 and rounded once.
-KernelEmitter::LValue KernelEmitter::emit_dropout(const Op &op) {
-  const Type *type = op.result()->type;
-  LValue p = value(op.operands[1]), draw = value(op.operands[2]);
-  LValue columns = int64(op.integer(spectra::Attr::columns, 1));
-  LValue row = b_.CreateUDiv(position_, columns), column = b_.CreateURem(position_, columns);
-  llvm::Type *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty(), *f64 = b_.getDoubleTy();
-  llvm::FunctionCallee cell = unit_.runtime("mica_draw16_cell", i32, {i64, i64, i32, i64, i64});
-  LValue drawn = b_.CreateCall(
-      cell, {b_.CreateExtractValue(draw, 0), b_.CreateExtractValue(draw, 1), b_.getInt32(0), row, column});
-  auto number = [&](double v) { return llvm::ConstantFP::get(f64, v); };
-  LValue half_up = b_.CreateFAdd(b_.CreateFMul(p, number(65536)), number(0.5));
-  LValue threshold = b_.CreateFPToUI(half_up, i32); // truncation is the floor: p is not negative
-  LValue factor = b_.CreateFDiv(number(1), b_.CreateFSub(number(1), p));
-  llvm::Type *t = unit_.scalar_type(type->scalar);
-  if (t != f64) factor = b_.CreateFPTrunc(factor, t);
-  LValue kept = b_.CreateFMul(value(op.operands[0]), factor);
-  return b_.CreateSelect(b_.CreateICmpULT(drawn, threshold), llvm::Constant::getNullValue(t), kept);
-}
-
 void KernelEmitter::emit_cell_op(const Op &op) {
   llvm::SmallVector<LValue> operands;
   for (const Value *v : op.operands) operands.push_back(value(v));
-  LValue result = op.code == OpCode::dropout ? emit_dropout(op) : emit_scalar(unit_, b_, op, operands);
+  LValue result = op.code == OpCode::dropout ? emit_dropout(unit_, b_, op, operands, position_)
+                                             : emit_scalar(unit_, b_, op, operands);
   if (!result)
     throw Refused{op.place(),
                   std::string("`") + spectra::info(op.code).name + "` is not for a kernel's cell"};

@@ -53,7 +53,6 @@ protected:
   /// The body's operations on scalars, in order; gives the yield.
   const Op *emit_cells();
   void emit_cell_op(const Op &op);
-  LValue emit_dropout(const Op &op);
 
   Unit &unit_;
   const spectra::Kernel &kernel_;

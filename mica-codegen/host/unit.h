@@ -95,6 +95,9 @@ int runtime_type(const Type *type);
 // scalars.cc: one operation on scalars, inside a function or a kernel's body; shared by both, so that a value
 // has the same bits wherever it is computed.
 llvm::Value *emit_scalar(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands);
+/// Dropout of one cell, the `position`th of all (dropout.cc).
+llvm::Value *emit_dropout(Unit &unit, Builder &b, const Op &op, llvm::ArrayRef<llvm::Value *> operands,
+                          llvm::Value *position);
 /// Whether the operation is a call of the math library.
 bool is_math_call(OpCode code);
 // casts.cc: `as`
