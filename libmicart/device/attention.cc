@@ -74,10 +74,38 @@ template <class T> struct Call {
   }
 };
 
-template <class T> MICA_INLINE T dot(const T *a, const T *b, i64 n) {
+constexpr int kWarps = 8;       ///< of a block: mica-codegen/card/device.h, kBlockThreads
+constexpr int kTileBytes = 128; ///< of a row that a tile holds at once
+constexpr int kTileWords = kWarps * kWarp * (kTileBytes / 4 + 2);
+MICA_SHARED float tiles[kTileWords] __attribute__((aligned(8)));
+
+/// Each lane's row of `rows` times `common`, for the first `count` lanes. The warp fetches the rows together,
+/// a piece at a time, so that neighbours in memory are neighbours in the warp; rows of a tile lie so that no
+/// two lanes meet in a bank.
+template <class T> MICA_INLINE T dots(const T *common, const T *rows, i64 stride, int count, i64 width) {
+  constexpr int kPiece = kTileBytes / static_cast<int>(sizeof(T)), kPitch = kPiece + 1;
+  const int lane = static_cast<int>(thread() % kWarp);
+  MICA_SHARED T *tile = reinterpret_cast<MICA_SHARED T *>(tiles) + thread() / kWarp * (kWarp * kPitch);
   T sum = 0;
-  for (i64 i = 0; i < n; i++) sum += a[i] * b[i];
+  for (i64 from = 0; from < width; from += kPiece) {
+    const int n = width - from < kPiece ? static_cast<int>(width - from) : kPiece;
+    __nvvm_bar_warp_sync(kAll);
+    // Of float64 two rows at once: a piece is half a warp wide.
+    const int column = lane % kPiece, step = kWarp / kPiece;
+    for (int r = lane / kPiece; r < count; r += step)
+      if (column < n) tile[r * kPitch + column] = rows[r * stride + from + column];
+    __nvvm_bar_warp_sync(kAll);
+    T own = lane < n ? common[from + lane] : T(0);
+    for (int i = 0; i < n; i++) sum += from_lane(own, i) * tile[lane * kPitch + i];
+  }
   return sum;
+}
+
+/// Two rows that all lanes have in common.
+template <class T> MICA_INLINE T dot(const T *a, const T *b, i64 width) {
+  T sum = 0;
+  for (i64 i = thread() % kWarp; i < width; i += kWarp) sum += a[i] * b[i];
+  return warp_sum(sum);
 }
 
 /// The warp's row of `rows`: its plane (batch * heads + head) and number; false where there is none.
@@ -101,7 +129,9 @@ template <class T> MICA_INLINE void forward(Call<T> c, T *y, T *stats, i64 batch
   T greatest = kLowest<T>, total = 0, out[kPieces] = {};
   for (i64 first = 0; first < seen; first += kWarp) {
     const i64 j = first + lane;
-    T score = j < seen ? dot(q, keys + j * c.row, c.width) / scale : kLowest<T>;
+    const int count = seen - first < kWarp ? static_cast<int>(seen - first) : kWarp;
+    T product = dots(q, keys + first * c.row, c.row, count, c.width);
+    T score = j < seen ? product / scale : kLowest<T>;
     T top = warp_greatest(score);
     top = top > greatest || top != top ? top : greatest;
     T base = top == kLowest<T> ? T(0) : top;
@@ -112,7 +142,6 @@ template <class T> MICA_INLINE void forward(Call<T> c, T *y, T *stats, i64 batch
     T weight = j < seen ? e * Call<T>::kept(c, plane, i, j) : T(0);
 #pragma clang loop unroll(full)
     for (int piece = 0; piece < kPieces; piece++) out[piece] *= shrink;
-    const int count = seen - first < kWarp ? static_cast<int>(seen - first) : kWarp;
     for (int other = 0; other < count; other++) {
       T w = from_lane(weight, other);
       const T *row = values + (first + other) * c.row;
@@ -134,11 +163,11 @@ template <class T> MICA_INLINE void forward(Call<T> c, T *y, T *stats, i64 batch
 /// The gradient of one pair's score, times 1 / scale, and its kept weight.
 template <class T> struct Pair { T score_gradient, weight; };
 template <class T>
-MICA_INLINE Pair<T> pair(const Call<T> &c, i64 plane, i64 i, i64 j, const T *q, const T *k, const T *v,
-                         const T *dy, const T *stats, T delta, T scale) {
-  T e = e_to(dot(q, k, c.width) / scale - stats[0]) / stats[1];
+MICA_INLINE Pair<T> pair(const Call<T> &c, i64 plane, i64 i, i64 j, T qk, T dyv, const T *stats, T delta,
+                         T scale) {
+  T e = e_to(qk / scale - stats[0]) / stats[1];
   T kept = Call<T>::kept(c, plane, i, j);
-  return {e * (kept * dot(dy, v, c.width) - delta) / scale, e * kept};
+  return {e * (kept * dyv - delta) / scale, e * kept};
 }
 
 template <class T>
@@ -155,12 +184,12 @@ MICA_INLINE void queries(Call<T> c, const T *y, const T *stats, const T *dy, T *
   T out[kPieces] = {};
   for (i64 first = 0; first < seen; first += kWarp) {
     const i64 j = first + lane;
+    const int count = seen - first < kWarp ? static_cast<int>(seen - first) : kWarp;
+    T qk = dots(q, keys + first * c.row, c.row, count, c.width);
+    T dyv = dots(dy + at, values + first * c.row, c.row, count, c.width);
     T ds = 0;
     if (j < seen)
-      ds = pair(c, plane, i, j, q, keys + j * c.row, values + j * c.row, dy + at,
-                stats + (plane * c.queries + i) * 2, delta, scale)
-               .score_gradient;
-    const int count = seen - first < kWarp ? static_cast<int>(seen - first) : kWarp;
+      ds = pair(c, plane, i, j, qk, dyv, stats + (plane * c.queries + i) * 2, delta, scale).score_gradient;
     for (int other = 0; other < count; other++) {
       T w = from_lane(ds, other);
       const T *row = keys + (first + other) * c.row;
@@ -191,13 +220,17 @@ MICA_INLINE void keys(Call<T> c, const T *y, const T *stats, const T *dy, T *dk,
   T out_k[kPieces] = {}, out_v[kPieces] = {};
   for (i64 first = begin; first < c.queries; first += kWarp) {
     const i64 i = first + lane;
-    Pair<T> own = {0, 0};
-    if (i < c.queries) {
-      const T *row_dy = dy + at + i * c.y_row, *row_y = y + at + i * c.y_row;
-      own = pair(c, plane, i, j, all + i * c.row, k, v, row_dy, stats + (plane * c.queries + i) * 2,
-                 dot(row_dy, row_y, c.width), scale);
-    }
     const int count = c.queries - first < kWarp ? static_cast<int>(c.queries - first) : kWarp;
+    const T *rows_dy = dy + at + first * c.y_row;
+    T qk = dots(k, all + first * c.row, c.row, count, c.width);
+    T dyv = dots(v, rows_dy, c.y_row, count, c.width);
+    T delta = 0;
+    for (int other = 0; other < count; other++) {
+      T one = dot(rows_dy + other * c.y_row, y + at + (first + other) * c.y_row, c.width);
+      delta = lane == other ? one : delta;
+    }
+    Pair<T> own = {0, 0};
+    if (i < c.queries) own = pair(c, plane, i, j, qk, dyv, stats + (plane * c.queries + i) * 2, delta, scale);
     for (int other = 0; other < count; other++) {
       T ds = from_lane(own.score_gradient, other), w = from_lane(own.weight, other);
       const T *row = all + (first + other) * c.row, *row_dy = dy + at + (first + other) * c.y_row;

@@ -31,7 +31,7 @@ void print_info() {
     put_json("reason", why, true);
   } else {
     CardFacts card = card_facts(flags.gpu >= 0 ? flags.gpu : 0);
-    put_json("provider", "cuda");
+    put_json("provider", "nvidia");
     printf("\"card\": %d, ", card.number);
     put_json("name", card.name);
     printf("\"generation\": \"sm_%d%d\", \"precompiled\": %s", card.major, card.minor,

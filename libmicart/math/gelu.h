@@ -1,6 +1,6 @@
 // Gelu of a float and its derivative, in one double: the answers of erf.h's, rounded once, at a third of the
-// work. All arguments were compared: Gelu is correctly rounded, the derivative differs at one, by a last
-// place.
+// work. Every argument of a magnitude from 2^-27 to 32 was compared, and samples of the others: Gelu is
+// correctly rounded, the derivative differs at one, by a last place.
 #ifndef MICA_MATH_GELU_H
 #define MICA_MATH_GELU_H
 

@@ -1,4 +1,4 @@
-// Attention: the bits of its lines (ir-spec/verbs/attention.spectra), written out here over whole score
+// Attention: the bits of its lines (docs/language.md), written out here over whole score
 // matrices, for every shape, type, clone and number of threads.
 #include "../../libmicart/host/product.h"
 #include "runtime_program.h"
